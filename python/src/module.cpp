@@ -35,6 +35,7 @@ NB_MODULE(_core, module) {
     lathpy::bind_intervals(module);
     lathpy::bind_ranges(module);
     lathpy::bind_store(module);
+    lathpy::bind_locks(module);
     first = module.inc_ref().ptr();
 }
 

@@ -21,5 +21,6 @@ void bind_sorted(nanobind::module_& module);
 void bind_intervals(nanobind::module_& module);
 void bind_ranges(nanobind::module_& module);
 void bind_store(nanobind::module_& module);
+void bind_locks(nanobind::module_& module);
 
 } // namespace lathpy

@@ -57,11 +57,13 @@ Range limited(Range range) {
     return range;
 }
 
-Range range_of(nb::handle start, nb::handle stop) {
+Range any_range_of(nb::handle start, nb::handle stop) {
     uint64_t first = key_of(start);
 
-    return limited(range_between(first, end_of(stop)));
+    return range_between(first, end_of(stop));
 }
+
+Range range_of(nb::handle start, nb::handle stop) { return limited(any_range_of(start, stop)); }
 
 std::vector<uint64_t> keys_of(nb::handle given) {
     std::vector<uint64_t> keys;

@@ -30,8 +30,9 @@ inline nb::object number_of_key(uint64_t key) {
 }
 // The number behind a range: 2^64 has no code.
 nb::object stop_of(const lath_item& item);
-// The range [start, stop) of numbers. Throws ValueError for an empty one, else as limited() and
-// key_of().
+// The range [start, stop) of numbers. Throws ValueError for an empty one, else as key_of().
+Range any_range_of(nb::handle start, nb::handle stop);
+// The same, and as limited().
 Range range_of(nb::handle start, nb::handle stop);
 // The numbers of a sequence or an array. Throws as key_of().
 std::vector<uint64_t> keys_of(nb::handle given);

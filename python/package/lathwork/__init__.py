@@ -4,9 +4,10 @@
 SortedDict, SortedSet, SortedList and SortedKeyList have the calls of the package sortedcontainers,
 Interval and IntervalTree those of the package intervaltree. RangeMap
 keeps values by ranges of keys, RangeSet is a set of keys as ranges, RangeAllocator gives out ranges,
-Store keeps bytes by keys.
+RangeLocks locks ranges of keys, Store keeps bytes by keys.
 """
 from .interval import Interval, IntervalTree
+from .locks import Deadlock, Hold, RangeLocks
 from .ranges import NoSpace, RangeAllocator, RangeMap
 from .rangeset import RangeSet, after
 from .sorted import SortedDict, SortedItemsView, SortedKeyList, SortedKeysView, SortedList, SortedListWithKey, SortedSet, SortedValuesView
@@ -14,10 +15,13 @@ from .store import Store
 
 __version__ = "0.2.1"
 __all__ = [
+    "Deadlock",
+    "Hold",
     "Interval",
     "IntervalTree",
     "NoSpace",
     "RangeAllocator",
+    "RangeLocks",
     "RangeMap",
     "RangeSet",
     "SortedDict",
