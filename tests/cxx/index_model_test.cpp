@@ -146,7 +146,7 @@ void run_tape(unsigned seed, std::uint64_t space, int steps) {
             REQUIRE(map.split(r.key, value).error == m.split(r.key, value));
             break;
         case 1:
-            REQUIRE(map.erase_range(r) == static_cast<std::uint64_t>(m.erase_range(r)));
+            REQUIRE(map.remove_overlapping(r) == static_cast<std::uint64_t>(m.erase_range(r)));
             break;
         case 2: {
             auto it = m.covering(r.key);

@@ -159,8 +159,8 @@ TEST_CASE("range_map of numbers") {
     CHECK_FALSE(m.remove_starting(11));
     CHECK(m.remove_covering(11).value_or(0) == 1);
     CHECK(*m.remove_starting(20) == 9);
-    CHECK(m.erase_range(range::sized(0, UINT64_MAX)) == 1);
-    CHECK(m.erase_range(range()) == 0);
+    CHECK(m.remove_overlapping(range::sized(0, UINT64_MAX)) == 1);
+    CHECK(m.remove_overlapping(range()) == 0);
     m.clear();
     CHECK(m.empty());
 }
@@ -395,7 +395,7 @@ TEST_CASE("boxed values live as long as they must and no longer") {
         CHECK(m.find(55)->payload[0] == 55);
         CHECK(m.remove_starting(0));
         CHECK(m.remove_covering(15));
-        CHECK(m.erase_range(range::sized(20, 15)) == 2);
+        CHECK(m.remove_overlapping(range::sized(20, 15)) == 2);
         CHECK(m.size() == 97);
         int sum = 0;
         for (auto [where, value] : m)
@@ -438,7 +438,7 @@ TEST_CASE_TEMPLATE("moving", Map, number_map, range_map<counted>) {
         CHECK_FALSE(a.find(1));
         CHECK_FALSE(a.remove_starting(1));
         CHECK_FALSE(a.first());
-        CHECK(a.erase_range(range::sized(0, 5)) == 0);
+        CHECK(a.remove_overlapping(range::sized(0, 5)) == 0);
         CHECK(a.overlapping(0, 5).empty());
         CHECK(b.contains(1));
         Map c;
@@ -472,7 +472,7 @@ TEST_CASE("ranks") {
     CHECK(sizes.count(range::sized(100, 101)) == 11); // the one that starts at 200 too
     CHECK(sizes.count(range::between(101, 110)) == 0);
     CHECK(sizes.count(range()) == 0);
-    CHECK(sizes.erase_range(range::sized(0, 1000)) == 100);
+    CHECK(sizes.remove_overlapping(range::sized(0, 1000)) == 100);
     CHECK(sizes.select(0)->where == range::sized(1000, 5));
     CHECK(sizes.rank(UINT64_MAX) == 4900);
     CHECK(sizes.size() == 4900);
@@ -499,7 +499,7 @@ TEST_CASE("range_set") {
     CHECK(s.remove_covering(11));
     CHECK(s.floor(100) == range::sized(17, 3));
     range_set t = std::move(s);
-    CHECK(t.erase_range(range::sized(0, 100)) == 1);
+    CHECK(t.remove_overlapping(range::sized(0, 100)) == 1);
     t.clear();
     s = range_set();
     CHECK(s);
@@ -537,7 +537,7 @@ TEST_CASE("intrusive_range_set") {
     CHECK(s.remove_starting(100) == &a);
     CHECK(s.remove_covering(100) == nullptr);
     std::vector<int> gone;
-    CHECK(s.erase_range(range::sized(200, 5), [&](job& j) { gone.push_back(j.id); }) == 1);
+    CHECK(s.remove_overlapping(range::sized(200, 5), [&](job& j) { gone.push_back(j.id); }) == 1);
     CHECK(gone == std::vector{2});
     job_set t = std::move(s);
     t.clear([&](job& j) { gone.push_back(j.id); });

@@ -341,7 +341,7 @@ TEST_CASE("range_map as a map") {
     CHECK_FALSE(m.remove_starting(31));
     CHECK(m.erase(m.lower_bound(40), m.lower_bound(100)) == m.lower_bound(100));
     CHECK(m.size() == 2);
-    CHECK(m.erase_range(0, 106) == 1);
+    CHECK(m.remove_overlapping(0, 106) == 1);
     CHECK(m.erase(m.begin(), m.end()) == m.end());
     CHECK(m.empty());
     range_map<int> numbers;

@@ -198,7 +198,7 @@ TEST_CASE("every call that removes values leaves none behind") {
     CHECK(map.join(5, [](const will&, const will&) { return true; }).error == 0);
     CHECK(map.remove_starting(10));
     CHECK(map.remove_covering(25));
-    CHECK(map.erase_range(range::sized(500, 100)) == 10);
+    CHECK(map.remove_overlapping(range::sized(500, 100)) == 10);
     map.drain();
     CHECK(last_will::alive == 88);
     range_map<will> other = std::move(map);

@@ -324,13 +324,20 @@ public:
         return to;
     }
     // Erases every range that overlaps [first, end), one by one. Returns how many.
-    size_type erase_range(std::uint64_t first, std::uint64_t end) {
-        return erase_range(range::between(first, end));
+    size_type remove_overlapping(std::uint64_t first, std::uint64_t end) {
+        return remove_overlapping(range::between(first, end));
     }
-    size_type erase_range(range where) {
+    size_type remove_overlapping(range where) {
         size_type n = base::erase_all(where, words::direct ? nullptr : retire_each, this);
         values_.destroy_some();
         return n;
+    }
+    [[deprecated("say remove_overlapping(first, end)")]] size_type erase_range(std::uint64_t first,
+                                                                               std::uint64_t end) {
+        return remove_overlapping(first, end);
+    }
+    [[deprecated("say remove_overlapping(where)")]] size_type erase_range(range where) {
+        return remove_overlapping(where);
     }
     // Removes the range that starts at first and moves its value out. If values are in boxes it
     // waits for the readers: not in a section.
@@ -490,10 +497,17 @@ public:
         remove_starting(at.key());
         return ++at;
     }
-    std::uint64_t erase_range(std::uint64_t first, std::uint64_t end) {
-        return erase_range(range::between(first, end));
+    std::uint64_t remove_overlapping(std::uint64_t first, std::uint64_t end) {
+        return remove_overlapping(range::between(first, end));
     }
-    std::uint64_t erase_range(range where) { return erase_all(where, nullptr, nullptr); }
+    std::uint64_t remove_overlapping(range where) { return erase_all(where, nullptr, nullptr); }
+    [[deprecated("say remove_overlapping(first, end)")]] std::uint64_t
+    erase_range(std::uint64_t first, std::uint64_t end) {
+        return remove_overlapping(first, end);
+    }
+    [[deprecated("say remove_overlapping(where)")]] std::uint64_t erase_range(range where) {
+        return remove_overlapping(where);
+    }
     void clear() { erase_everything(nullptr, nullptr); }
 };
 
@@ -576,8 +590,13 @@ public:
     }
     // fn(T&) on each object that overlapped where, after it left. Returns how many.
     template <typename Fn>
-    std::uint64_t erase_range(range where, Fn&& fn) {
+    std::uint64_t remove_overlapping(range where, Fn&& fn) {
         return base::erase_all(where, each<Fn>, address(fn));
+    }
+    template <typename Fn>
+    [[deprecated("say remove_overlapping(where, fn)")]] std::uint64_t erase_range(range where,
+                                                                                  Fn&& fn) {
+        return remove_overlapping(where, std::forward<Fn>(fn));
     }
     // fn(T&) on each object, after it left.
     template <typename Fn>
