@@ -96,6 +96,11 @@ LATH_API int lath_space_alloc(struct lath_space *space, uint64_t size, uint64_t 
 /* As lath_space_alloc(), but only from segments whose bits are set: ~(1ull << n) excludes n. */
 LATH_API int lath_space_alloc_in(struct lath_space *space, uint64_t segments, uint64_t size,
 				 uint64_t align, uint64_t cookie, uint64_t *key);
+/* As lath_space_alloc(), but all keys lie below `high`, a multiple of the unit (0: 2^64): for
+ * devices that do not reach all addresses. Arenas serve it too; magazines do if no key of segment 0
+ * lies above. */
+LATH_API int lath_space_alloc_below(struct lath_space *space, uint64_t high, uint64_t size,
+				    uint64_t align, uint64_t cookie, uint64_t *key);
 /* As lath_space_alloc() with limits, policy and hint; served by the index, where the policy holds
  * within each segment. If the index has no room, a used arena may serve it, at any place within the
  * limits (EXACT: at the hint). */

@@ -53,7 +53,7 @@ int iova_lathwork_reserve(struct iova_domain *iovad, unsigned long lo, unsigned 
 unsigned long iova_lathwork_alloc(struct iova_domain *iovad, unsigned long size,
 				  unsigned long limit)
 {
-	return iova_space_alloc(iovad->space, iovad, size, limit);
+	return iova_space_alloc(iovad->space, size, limit);
 }
 
 void iova_lathwork_free(struct iova_domain *iovad, unsigned long pfn, unsigned long size)

@@ -166,7 +166,7 @@ static unsigned long new_alloc_fast(struct iova_domain *iovad, unsigned long siz
 		if (pfn)
 			own_free_fast(iovad, pfn, size);
 	}
-	pfn = iova_space_alloc(space, iovad, size, limit_pfn);
+	pfn = iova_space_alloc(space, size, limit_pfn);
 	count_alloc(size, !pfn, since(begin));
 	return pfn;
 }

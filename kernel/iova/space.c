@@ -69,28 +69,11 @@ static unsigned long rounded(unsigned long size)
 	return size < 32 ? roundup_pow_of_two(size) : size;
 }
 
-unsigned long iova_space_alloc(struct lath_space *space, struct iova_domain *iovad,
-			       unsigned long size, unsigned long limit)
+unsigned long iova_space_alloc(struct lath_space *space, unsigned long size, unsigned long limit)
 {
-	unsigned long align = roundup_pow_of_two(size), high = iovad->dma_32bit_pfn;
-	struct lath_hole_request want = { .align = align, .low = iovad->start_pfn };
-	u64 key = 0;
-	int ret = -ENOSPC;
+	u64 key, align = roundup_pow_of_two(size);
+	int ret = lath_space_alloc_below(space, limit + 1ull, rounded(size), align, 0, &key);
 
-	size = rounded(size);
-	want.size = size;
-	want.high = limit + 1ull;
-	/* arenas know of two limits: 4 GiB, and none */
-	if (want.high >= high) {
-		ret = lath_space_alloc_in(space, want.high == high ? 1 : 3, size, align, 0, &key);
-		if (!ret && key + size > want.high) {
-			lath_space_free(space, key, size);
-			ret = -ENOSPC;
-		}
-	}
-	/* any other limit is one for the index */
-	if (ret && want.high != high)
-		ret = lath_space_alloc_request(space, &want, 0, &key);
 	return ret ? 0 : key;
 }
 

@@ -22,8 +22,7 @@ int iova_space_reserve(struct lath_space *space, struct iova_domain *iovad, unsi
 /* Returns the first page of `size` pages, at a multiple of that rounded up to a power of two, up
  * to page `limit`; 0: there are none. Any context.
  */
-unsigned long iova_space_alloc(struct lath_space *space, struct iova_domain *iovad,
-			       unsigned long size, unsigned long limit);
+unsigned long iova_space_alloc(struct lath_space *space, unsigned long size, unsigned long limit);
 
 /* Frees what iova_space_alloc() gave. Any context. 0 | -EINVAL: it was not allocated | -ENOMEM */
 int iova_space_free(struct lath_space *space, unsigned long pfn, unsigned long size);

@@ -7,6 +7,7 @@
  * large.c. The segments are tried in the order of their numbers or of their free keys, first their
  * parts below config.below, then the rest.
  */
+#include "space/free.h"
 #include "space/large.h"
 #include "space/segment.h"
 #include "space/source/index.h"
@@ -34,7 +35,7 @@ static noinline int alloc_growing(struct lath_space *space, struct arena_set *se
 		    set_alloc_anywhere(space, set->segment, &hole, want->cookie, true, key))
 			return 0;
 		/* something has become free in an arena: search again */
-		if (set_grow(space, set) || magazines_flush(space))
+		if (set_grow(space, set, 0) || magazines_flush(space))
 			continue;
 		/* no aligned block is left for an arena, but perhaps a hole between them */
 		ret = index_alloc(space, &hole, want->cookie, key);
@@ -141,6 +142,63 @@ int lath_space_alloc(struct lath_space *space, uint64_t size, uint64_t align, ui
 		     uint64_t *key)
 {
 	return lath_space_alloc_in(space, ~0ull, size, align, cookie, key);
+}
+
+/* Returns the segments all of whose keys lie below `high`, a bit each; *more: others have some keys
+ * there. A hint: other calls may change the segments. */
+static u64 segments_below(const struct lath_space *space, u64 high, bool *more)
+{
+	const struct segment *segment;
+	u64 low, last, below = 0;
+
+	*more = false;
+	for (segment = &space->first; segment; segment = segment_next(segment)) {
+		if (!segment_bounds(segment, &low, &last))
+			continue;
+		if (last <= high - 1)
+			below |= 1ull << segment->number;
+		else if (low <= high - 1)
+			*more = true;
+	}
+	return below;
+}
+
+/* Serves a request below `high` as one without that limit, if the segments allow for it. Returns
+ * whether *ret is the result. No lock held. */
+static bool alloc_unlimited(struct lath_space *space, u64 high, u64 size, u64 align, u64 cookie,
+			    u64 *key, int *ret)
+{
+	bool more;
+	u64 segments = segments_below(space, high, &more);
+
+	*ret = -ENOSPC;
+	if (segments & 1 && alloc_cached(space, size, align, key))
+		*ret = 0;
+	else if (!more)
+		*ret = alloc_uncached(space, segments, size, align, cookie, key);
+	if (*ret)
+		return !more;
+	/* a segment may have been removed, and added elsewhere, since the look */
+	if (lies_within(*key, size, 0, high))
+		return true;
+	free_range(space, *key, size);
+	return false;
+}
+
+int lath_space_alloc_below(struct lath_space *space, uint64_t high, uint64_t size, uint64_t align,
+			   uint64_t cookie, uint64_t *key)
+{
+	int ret;
+
+	if (!whole_units(space, high, size) || align & (align - 1) || cookie == arena_mark(space))
+		return -EINVAL;
+	lath_call_enter();
+	if (!alloc_unlimited(space, high, size, align, cookie, key, &ret))
+		ret = alloc_below(space, high, size, max((u64)align, space->config.unit), cookie,
+				  key);
+	lath_call_exit();
+	LATH_ASSERT(ret || lies_within(*key, size, 0, high));
+	return ret;
 }
 
 int lath_space_alloc_request(struct lath_space *space, const struct lath_hole_request *want,

@@ -17,11 +17,13 @@ struct large_request {
 	u64 segments; /* bit i: it may be in segment i */
 	u64 cookie;
 	bool refused; /* alloc_in_part() has refused it: no arena's grade suffices */
+	bool small;   /* arenas come first */
 };
 
 enum source {
 	IN_INDEX = 1,
 	IN_ARENAS = 2,
+	IN_MORE_ARENAS = 4, /* opened for it */
 };
 
 /* ---- choice of the segment ---- */
@@ -90,6 +92,32 @@ static bool limit_to(struct lath_hole_request *want, const struct segment *segme
 		lies_within(want->hint, want->size, want->low, want->high));
 }
 
+/* Opens one more arena of the segment within the limits of the request. Returns whether it did. The
+ * charge is confirmed; no lock held. */
+static bool open_arena(struct lath_space *space, struct segment *segment,
+		       const struct lath_hole_request *want)
+{
+	unsigned int k;
+
+	for (k = 0; k < PARTS; k++)
+		if (!segment->set[k].empty && set_grow(space, &segment->set[k], want->high))
+			return true;
+	return false;
+}
+
+/* Takes the request, which is charged, from arenas, more: of which it may open some. Returns
+ * whether it did. The charge is confirmed; no lock held. */
+static bool alloc_in_arenas(const struct large_request *r, struct segment *segment,
+			    const struct lath_hole_request *want, bool more, u64 *key)
+{
+	do {
+		if (set_alloc_anywhere(r->space, segment, want, r->cookie, r->refused, key))
+			return true;
+		/* other threads may be quicker in the new one */
+	} while (more && open_arena(r->space, segment, want));
+	return false;
+}
+
 /* Serves the request from one segment below `high`: from the index, the arenas, or both. 0 |
  * -ENOSPC | -ENOMEM. No lock held. */
 static int alloc_in_segment(const struct large_request *r, struct segment *segment, u64 high,
@@ -110,8 +138,8 @@ static int alloc_in_segment(const struct large_request *r, struct segment *segme
 	/* holes first: arenas stay for small requests as long as there are any */
 	if (sources & IN_INDEX)
 		ret = index_alloc(r->space, &want, r->cookie, key);
-	if (ret == -ENOSPC && sources & IN_ARENAS &&
-	    set_alloc_anywhere(r->space, segment, &want, r->cookie, r->refused, key))
+	if (ret == -ENOSPC && sources & (IN_ARENAS | IN_MORE_ARENAS) &&
+	    alloc_in_arenas(r, segment, &want, sources & IN_MORE_ARENAS, key))
 		ret = 0;
 	/* also after -ENOMEM: nothing was taken */
 	if (ret)
@@ -144,12 +172,15 @@ static int alloc_in_segments(const struct large_request *r, unsigned int sources
 	return ret;
 }
 
-/* Serves a request from the index, then, if there are arenas, under pressure from the index and the
- * arenas. asked: the index has just refused it. 0 | -ENOSPC | -EINVAL | -ENOMEM. No lock held. */
+/* Serves a request from the index (a small one first from arenas), then, if there are arenas, under
+ * pressure from the index and the arenas. asked: the index has just refused it. 0 | -ENOSPC |
+ * -EINVAL | -ENOMEM. No lock held. */
 static int serve(const struct large_request *r, bool asked, u64 *key)
 {
-	int ret = asked ? -ENOSPC : alloc_in_segments(r, IN_INDEX, key);
+	int ret = r->small ? alloc_in_segments(r, IN_MORE_ARENAS, key) : -ENOSPC;
 
+	if (ret == -ENOSPC && !asked)
+		ret = alloc_in_segments(r, IN_INDEX, key);
 	/* the index is asked again only if something has gone back to it */
 	if (ret == -ENOSPC && has_arenas(r->space))
 		ret = alloc_in_segments(
@@ -163,21 +194,33 @@ int alloc_large(struct lath_space *space, u64 segments, u64 size, u64 align, u64
 		bool refused, bool asked, u64 *key)
 {
 	const struct large_request r = {
-		space,
-		{ .size = size, .align = align, .below = space->config.below },
-		segments,
-		cookie,
-		refused
+		space,	  { .size = size, .align = align, .below = space->config.below },
+		segments, cookie,
+		refused,  false
 	};
 
 	LATH_ASSERT(whole_units(space, 0, size) && whole_units(space, 0, align));
 	return serve(&r, asked, key);
 }
 
+int alloc_below(struct lath_space *space, u64 high, u64 size, u64 align, u64 cookie, u64 *key)
+{
+	struct large_request r = {
+		space, { .size = size, .align = align, .high = high, .below = space->config.below },
+		~0ull, cookie,
+		false, has_arenas(space) && units_of(space, max(size, align)) <= ARENA_MOST
+	};
+
+	LATH_ASSERT(whole_units(space, high, size) && whole_units(space, 0, align));
+	if (r.small)
+		r.want.policy = small_policy(space);
+	return serve(&r, false, key);
+}
+
 int alloc_request(struct lath_space *space, const struct lath_hole_request *want, u64 cookie,
 		  u64 *key)
 {
-	const struct large_request r = { space, *want, ~0ull, cookie, false };
+	const struct large_request r = { space, *want, ~0ull, cookie, false, false };
 
 	return serve(&r, false, key);
 }

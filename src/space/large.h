@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* large.h - requests that go to the index: large, coarsely aligned, limited, or refused elsewhere.
- */
+/* large.h - requests that go to the index: large, coarsely aligned, limited, or refused elsewhere;
+ * and to any place of arenas. */
 #ifndef LATH_SPACE_LARGE_H
 #define LATH_SPACE_LARGE_H
 
@@ -11,6 +11,9 @@
  * No lock held. */
 int alloc_large(struct lath_space *space, u64 segments, u64 size, u64 align, u64 cookie,
 		bool refused, bool asked, u64 *key);
+/* Serves a request for keys below `high`, if it is small and there are arenas from these first, of
+ * which it opens more. Results as those of alloc_large(). */
+int alloc_below(struct lath_space *space, u64 high, u64 size, u64 align, u64 cookie, u64 *key);
 /* Serves a request with limits and a policy from all segments. Results as those of alloc_large().
  */
 int alloc_request(struct lath_space *space, const struct lath_hole_request *want, u64 cookie,

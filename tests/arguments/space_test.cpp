@@ -188,6 +188,7 @@ std::int64_t limited(f& t) {
 
 int alloc_one(f& t) { return lath_space_alloc(t.space, unit, 0, 3, &t.key); }
 int alloc_in_one(f& t) { return lath_space_alloc_in(t.space, ~0ull, unit, 0, 3, &t.key); }
+int alloc_below_one(f& t) { return lath_space_alloc_below(t.space, 0, unit, 0, 3, &t.key); }
 int request_one(f& t) { return request(t, want(unit)); }
 int reserve_one(f& t) { return lath_space_reserve(t.space, 100 * unit, unit, 3); }
 
@@ -239,6 +240,17 @@ const std::vector<arguments::row<f>> rows = {
      [](f& t) -> R { return lath_space_alloc_in(t.space, ~3ull, unit, 0, 3, &t.key); }},
     {"lath_space_alloc_in", "all segments drain", -ENOSPC, drained<alloc_in_one>},
     {"lath_space_alloc_in", "all segments are at their limits", -ENOSPC, limited<alloc_in_one>},
+    {"lath_space_alloc_below", "size 0", -EINVAL,
+     [](f& t) -> R { return lath_space_alloc_below(t.space, 0, 0, 0, 3, &t.key); }},
+    {"lath_space_alloc_below", "high not whole units", -EINVAL,
+     [](f& t) -> R { return lath_space_alloc_below(t.space, unit + 1, unit, 0, 3, &t.key); }},
+    {"lath_space_alloc_below", "cookie is the mark of arenas", -EINVAL,
+     [](f& t) -> R { return lath_space_alloc_below(t.space, 0, unit, 0, t.mark(), &t.key); }},
+    {"lath_space_alloc_below", "high below the space", -ENOSPC,
+     [](f& t) -> R { return lath_space_alloc_below(t.space, unit, unit, 0, 3, &t.key); }},
+    {"lath_space_alloc_below", "all segments drain", -ENOSPC, drained<alloc_below_one>},
+    {"lath_space_alloc_below", "all segments are at their limits", -ENOSPC,
+     limited<alloc_below_one>},
     {"lath_space_alloc_request", "cookie is the mark of arenas", -EINVAL,
      [](f& t) -> R { return request(t, want(unit), t.mark()); }},
     {"lath_space_alloc_request", "low not whole units", -EINVAL,
@@ -476,6 +488,9 @@ TEST_CASE("sizes and alignments are refused alike by all calls, with all flags")
         });
         refused_sizes([&](std::uint64_t size, std::uint64_t align, std::uint64_t cookie) {
             return lath_space_alloc_in(t.space, ~0ull, size, align, cookie, &t.key);
+        });
+        refused_sizes([&](std::uint64_t size, std::uint64_t align, std::uint64_t cookie) {
+            return lath_space_alloc_below(t.space, 0, size, align, cookie, &t.key);
         });
         refused_sizes([&](std::uint64_t size, std::uint64_t align, std::uint64_t cookie) {
             return request(t, want(size, align), cookie);

@@ -55,6 +55,7 @@ TEST_CASE("large ranges fill one segment after the other") {
     CHECK(pool.add_segment(range::sized(1 << 20, 1 << 20)) == 1);
     CHECK(pool.allocate_in(1u << 1, 1 << 14)->key == 1 << 20);
     CHECK(pool.allocate(1 << 14)->key == (1 << 20) + (1 << 14));
+    CHECK(pool.allocate_below(1 << 20, 1 << 14)->key < 1 << 20);
 }
 
 TEST_CASE("segments, owners, save and load") {

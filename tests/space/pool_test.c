@@ -593,6 +593,35 @@ static void no_memory(unsigned int flags)
 	free(s.data);
 }
 
+/* Below a limit of whole arenas: all units there are taken, and none above; small ranges come from
+ * arenas, as without a limit. */
+static void below(unsigned int flags)
+{
+	const uint64_t high = 20 * 4096 * UNIT;
+	struct lath_space *space = open_space(flags, NULL);
+	struct lath_space_stats stats;
+	struct lath_item run;
+	uint64_t key, n, i;
+
+	/* some above it: what a thread used last is not what serves */
+	for (i = 0; i < 200; i++)
+		assert(!lath_space_alloc(space, 512 * UNIT, 0, 0, &key));
+	assert(key > high);
+	for (i = 0; i < 20 * 8; i++)
+		assert(!lath_space_free(space, i * 512 * UNIT, 512 * UNIT));
+	lath_space_trim(space);
+	for (n = 100; n; n /= 3) /* the large ones first, each until there is no room */
+		while (!lath_space_alloc_below(space, high, n * UNIT, 0, 0, &key))
+			assert(key + n * UNIT <= high);
+	assert(!lath_space_next_free(space, 0, &run) && run.key == 25 * 4096 * UNIT);
+	assert(lath_space_alloc_below(space, high, UNIT, 0, 0, &key) == -ENOSPC);
+	lath_space_get_stats(space, &stats);
+	assert(!stats.ranges || flags & LATH_SPACE_NO_ARENAS);
+	assert(!lath_space_alloc_below(space, high + 6 * 4096 * UNIT, UNIT, 0, 0, &key));
+	assert(key == run.key);
+	lath_space_destroy(space);
+}
+
 int main(void)
 {
 	static const unsigned int forms[] = { 0, LATH_SPACE_NO_MAGAZINES, LATH_SPACE_OWNERS,
@@ -603,6 +632,7 @@ int main(void)
 		memory_of_one(forms[i]);
 		replicas(forms[i]);
 		filled(forms[i]);
+		below(forms[i]);
 		filled_next(forms[i], 4, 3);
 		filled_next(forms[i], 2, 3);
 		filled_next(forms[i], 1, 2);

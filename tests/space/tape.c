@@ -83,8 +83,8 @@ static bool takes(const struct piece *p, uint32_t units, uint64_t segments)
 	       (!p->limit || (p->used <= p->limit && units <= p->limit - p->used));
 }
 
-/* Is there an aligned place in a segment that must be found? */
-static bool has_room(uint32_t units, uint64_t align, uint64_t segments)
+/* Is there an aligned place in a segment, in the units below `end`, that must be found? */
+static bool has_room(uint32_t units, uint64_t align, uint64_t segments, uint32_t end)
 {
 	uint64_t mask = align ? align - 1 : 0, block = ARENA * shape->unit;
 	unsigned int i;
@@ -93,7 +93,7 @@ static bool has_room(uint32_t units, uint64_t align, uint64_t segments)
 	for (i = 0; i < pieces; i++) {
 		if (!takes(&piece[i], units, segments))
 			continue;
-		for (free = 0, at = piece[i].at; at < piece[i].end; at++) {
+		for (free = 0, at = piece[i].at; at < piece[i].end && at < end; at++) {
 			uint64_t key;
 
 			free = mark[at] ? 0 : free + 1;
@@ -139,6 +139,7 @@ static int play_alloc(struct tape *tape)
 {
 	uint32_t units = next_size(tape), kind = next_byte(tape);
 	uint64_t align = kind % 3 ? 0 : shape->unit << kind / 3 % 13, segments = ~0ull, key;
+	uint32_t end = UNITS;
 	int ret;
 
 	if (count == HELD)
@@ -146,13 +147,18 @@ static int play_alloc(struct tape *tape)
 	if (kind & 0x80 && pieces > 1) {
 		segments = next_byte(tape);
 		ret = lath_space_alloc_in(space, segments, units * shape->unit, align, count, &key);
+	} else if (kind & 0x40) {
+		end -= next_number(tape) % UNITS;
+		ret = lath_space_alloc_below(space, key_of(end), units * shape->unit, align, count,
+					     &key);
+		EXPECT(tape, ret || key + (units * shape->unit - 1) <= key_of(end) - 1);
 	} else {
 		ret = lath_space_alloc(space, units * shape->unit, align, count, &key);
 	}
 	if (failed(tape, ret))
 		return 0;
 	if (ret == -ENOSPC) {
-		EXPECT(tape, tape->may_fail || !has_room(units, align, segments));
+		EXPECT(tape, tape->may_fail || !has_room(units, align, segments, end));
 		return 0;
 	}
 	EXPECT(tape, ret == 0);
@@ -479,7 +485,7 @@ static int play_fill(struct tape *tape)
 			return -1;
 	}
 	EXPECT(tape, ret == 0 || ret == -ENOSPC || failed(tape, ret));
-	EXPECT(tape, ret != -ENOSPC || tape->may_fail || !has_room(units, 0, ~0ull));
+	EXPECT(tape, ret != -ENOSPC || tape->may_fail || !has_room(units, 0, ~0ull, UNITS));
 	return 0;
 }
 

@@ -95,6 +95,13 @@ public:
             return lath_space_alloc_in(space_, segments, size, align, cookie, key);
         });
     }
+    // As allocate(), below an address (0: 2^64): for devices that do not reach all.
+    hole_result allocate_below(std::uint64_t high, std::uint64_t size, std::uint64_t align = 0,
+                               std::uint64_t cookie = 0) {
+        return call(size, [&](std::uint64_t* key) {
+            return lath_space_alloc_below(space_, high, size, align, cookie, key);
+        });
+    }
     // With limits, a policy and a hint.
     hole_result allocate(const hole_request& want, std::uint64_t cookie = 0) {
         lath_hole_request in{};

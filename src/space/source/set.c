@@ -556,22 +556,24 @@ int set_preload(struct lath_space *space, struct arena_set *set, unsigned int n)
 }
 #endif
 
-bool set_grow(struct lath_space *space, struct arena_set *set)
+bool set_grow(struct lath_space *space, struct arena_set *set, u64 high)
 {
 	struct lath_hole_request want = { .size = space->arena_size,
 					  .align = space->arena_size,
 					  .low = set->low,
-					  .high = set->high,
+					  .high = min(set->high - 1, high - 1) + 1,
 					  .policy = small_policy(space) };
 	u64 freed = READ_ONCE(space->freed); /* before the search, which may miss later frees */
 	int ret;
 
 	LATH_ASSERT(!set->empty);
+	if (want.low > want.high - 1)
+		return false; /* all of it lies above */
 	if (READ_ONCE(set->stuck) == freed + 1)
 		return false; /* nothing was freed to the index since it had no room */
 	ret = set_open(space, set, &want);
 	/* not after -ENOMEM: that may pass without a free */
-	if (ret == -ENOSPC)
+	if (ret == -ENOSPC && want.high == set->high)
 		WRITE_ONCE(set->stuck, freed + 1);
 	return !ret;
 }

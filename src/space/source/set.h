@@ -106,10 +106,10 @@ int arenas_free(struct lath_space *space, u64 key, u64 n, bool uncharge);
 
 /* ---- growth ---- */
 
-/* Takes one more arena for the set, which has keys, from the index, at any place, or (set_grow_at)
- * for the block that begins at this key. Returns whether it did. The caller has confirmed a charge
- * of the segment and holds no lock. */
-bool set_grow(struct lath_space *space, struct arena_set *set);
+/* Takes one more arena for the set, which has keys, from the index, at any place below `high` (0:
+ * 2^64), or (set_grow_at) for the block that begins at this key. Returns whether it did. The caller
+ * has confirmed a charge of the segment and holds no lock. */
+bool set_grow(struct lath_space *space, struct arena_set *set, u64 high);
 bool set_grow_at(struct lath_space *space, struct arena_set *set, u64 key);
 /* Makes n arenas in advance, for set_grow() without memory; in the kernel. 0 | -ENOMEM. No lock
  * held. */
