@@ -168,14 +168,18 @@ static u64 segments_below(const struct lath_space *space, u64 high, bool *more)
 static bool alloc_unlimited(struct lath_space *space, u64 high, u64 size, u64 align, u64 cookie,
 			    u64 *key, int *ret)
 {
-	bool more;
-	u64 segments = segments_below(space, high, &more);
+	u64 low, last, segments;
+	bool more = true;
 
 	*ret = -ENOSPC;
-	if (segments & 1 && alloc_cached(space, size, align, key))
+	if (segment_bounds(&space->first, &low, &last) && last <= high - 1 &&
+	    alloc_cached(space, size, align, key)) {
 		*ret = 0;
-	else if (!more)
-		*ret = alloc_uncached(space, segments, size, align, cookie, key);
+	} else {
+		segments = segments_below(space, high, &more);
+		if (!more)
+			*ret = alloc_uncached(space, segments, size, align, cookie, key);
+	}
 	if (*ret)
 		return !more;
 	/* a segment may have been removed, and added elsewhere, since the look */

@@ -93,6 +93,12 @@ struct group {
 	u16 most[64][ARENA_ORDERS];
 };
 
+/* The arena that a block was last found in. */
+struct recent {
+	struct arena *arena; /* or NULL; its own number tells whether it serves the block */
+	u64 cached; /* number + 1 of a block that an arena serves whose blocks magazines hold; 0 */
+};
+
 struct segment;
 
 #define FEW 8 /* groups */
@@ -145,9 +151,11 @@ struct slot {
 	u8 tight;  /* how often the magazines' capacity is halved */
 	u8 number; /* 1 .. SLOTS */
 	u16 count[ORDERS];
+#ifdef __KERNEL__
+	struct shape shape; /* beside the counts */
+#endif
 	u32 home[SETS]; /* the arena of each set that was used last */
 #ifdef __KERNEL__
-	const struct shape *shape;
 	u64 key[];
 #else
 	u64 key[MAGAZINES];
@@ -164,7 +172,7 @@ struct lath_space {
 	u8 filled;	/* and how many before that, ENOUGH at most */
 	struct lath_index *index;
 	struct lath_index *arenas; /* block number -> struct arena */
-	struct arena **recent;	   /* RECENT by block number: saves a lookup in `arenas` */
+	struct recent *recent;	   /* RECENT by block number: saves a lookup in `arenas` */
 #ifdef __KERNEL__
 	struct slot **slot; /* SLOTS of them */
 	struct shape shape;

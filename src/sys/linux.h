@@ -49,6 +49,9 @@
 /* highest set bit, x != 0 */
 #define __fls64(x) ((unsigned int)__fls(x))
 
+/* As in user.h: the kernel's loads through an address come behind the load of the address. */
+#define lath_load_pointer(p) READ_ONCE(*(p))
+
 static inline u64 lath_fetch_add(u64 *p, u64 n)
 {
 	return (u64)atomic64_fetch_add_relaxed((s64)n, (atomic64_t *)p);

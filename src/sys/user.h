@@ -119,6 +119,8 @@ static inline unsigned int hweight64(u64 x)
 #endif
 
 #define smp_load_acquire(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
+/* Loads a pointer that a release published, of which only what it points to is read behind it. */
+#define lath_load_pointer(p) smp_load_acquire(p)
 #define smp_store_release(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
 
 static inline u64 cmpxchg_acquire(u64 *p, u64 old, u64 new)

@@ -11,7 +11,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 # one table each: where its paths begin, folders, the document, the number of the table in it
 PARTS = (("src", ("tree", "set"), "doc/locking.md", 1), ("src/space", ("",), "doc/locking.md", 2),
          ("src/lock", ("",), "doc/range-locks.md", 1))
-PRIMITIVE = re.compile(r"\b(smp_load_acquire|smp_store_release|smp_rmb|smp_wmb|smp_mb|cmpxchg_acquire|lath_fetch_add_release)\(")
+PRIMITIVE = re.compile(r"\b(smp_load_acquire|lath_load_pointer|smp_store_release|smp_rmb|smp_wmb|smp_mb|cmpxchg_acquire|lath_fetch_add_release)\(")
 FUNCTION = re.compile(r"^[a-z].*?\b(\w+)\([^;]*$")
 PAIRS = re.compile(r"pairs with (?:(?:the )?\w+ in )?(?:\w+\.[ch] )?(\w+)")
 

@@ -24,8 +24,8 @@ import memory_model  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = ROOT / "tests/litmus"
-NAMES = {"lath_fetch_add_release": "atomic_fetch_add_release"}  # of the code -> of the tests
-PRIMITIVE = re.compile(r"\b(smp_load_acquire|smp_store_release|smp_rmb|smp_wmb|smp_mb|cmpxchg_acquire|lath_fetch_add_release)\(([^;]*)")
+NAMES = {"lath_fetch_add_release": "atomic_fetch_add_release", "lath_load_pointer": "smp_load_acquire"}  # of the code -> of the tests
+PRIMITIVE = re.compile(r"\b(smp_load_acquire|lath_load_pointer|smp_store_release|smp_rmb|smp_wmb|smp_mb|cmpxchg_acquire|lath_fetch_add_release)\(([^;]*)")
 FUNCTION = re.compile(r"^[a-z].*?\b(\w+)\([^;]*$")
 NEEDS = ("lkmm", "c11")
 errors = []

@@ -622,6 +622,28 @@ static void below(unsigned int flags)
 	lath_space_destroy(space);
 }
 
+/* A block of an arena that is gone: what the index holds there goes back to the index. */
+static void arena_gone(unsigned int flags)
+{
+	struct lath_space *space = open_space(flags, NULL);
+	struct lath_space_stats stats;
+	uint64_t key[2];
+
+	assert(!lath_space_alloc(space, UNIT, 0, 0, &key[0]));
+	assert(!lath_space_alloc(space, 8 * UNIT, 0, 0, &key[1]));
+	/* the first free finds the arena in the index, the second one knows it */
+	assert(!lath_space_free(space, key[0], UNIT));
+	assert(!lath_space_free(space, key[1], 8 * UNIT));
+	lath_space_trim(space);
+	assert(!lath_space_reserve(space, key[1], 8 * UNIT, 0));
+	lath_space_get_stats(space, &stats);
+	assert(stats.ranges == 1 && !stats.arenas && !stats.cached);
+	assert(!lath_space_free(space, key[1], 8 * UNIT));
+	lath_space_get_stats(space, &stats);
+	assert(!stats.allocated && !stats.cached && !stats.ranges);
+	lath_space_destroy(space);
+}
+
 int main(void)
 {
 	static const unsigned int forms[] = { 0, LATH_SPACE_NO_MAGAZINES, LATH_SPACE_OWNERS,
@@ -633,6 +655,7 @@ int main(void)
 		replicas(forms[i]);
 		filled(forms[i]);
 		below(forms[i]);
+		arena_gone(forms[i]);
 		filled_next(forms[i], 4, 3);
 		filled_next(forms[i], 2, 3);
 		filled_next(forms[i], 1, 2);

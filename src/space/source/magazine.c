@@ -46,7 +46,7 @@ void magazines_shape(struct shape *shape, unsigned int burst)
 /* Returns how many blocks the magazines of a slot hold, and where. */
 static const struct shape *shape_of(const struct slot *slot)
 {
-	return slot->shape;
+	return &slot->shape;
 }
 #else
 #define SLOT_MOST 16896u
@@ -87,7 +87,7 @@ struct slot *slot_make(struct lath_space *space, struct slot **at)
 		return NULL;
 	lath_spin_init_any(&slot->lock, any_caller(space));
 #ifdef __KERNEL__
-	slot->shape = &space->shape;
+	slot->shape = space->shape;
 #endif
 	slot->number = (u8)(at - space->slot + 1);
 	/* made without a lock, so another thread may have made it too: the first one stays */
@@ -101,27 +101,45 @@ struct slot *slot_make(struct lath_space *space, struct slot **at)
 	return there ? there : slot;
 }
 
-/* Locks and returns the thread's slot, or a neighbour if the slot is locked; NULL, with nothing
- * locked: no memory. No lock held. */
-static struct slot *slot_lock(struct lath_space *space)
+#ifndef __KERNEL__
+/* Continues slot_lock() where the thread's slot is locked. */
+static noinline struct slot *slot_lock_busy(struct lath_space *space, struct slot *slot)
 {
-	struct slot *slot = slot_of(space), *next;
+	struct slot *next;
 
-	if (unlikely(!slot) || likely(lath_spin_trylock(&slot->lock)))
-		return slot;
 	/* a neighbour is tried, not made: what it holds serves as well */
 	/* pairs with slot_make */
-	next = smp_load_acquire(&space->slot[(lath_stripe() ^ 1) % SLOTS]);
+	next = lath_load_pointer(&space->slot[(lath_stripe() ^ 1) % SLOTS]);
 	if (next && lath_spin_trylock(&next->lock))
 		return next;
 	/* both are locked: wait for the own one, whose blocks lie near what this thread has */
 	lath_spin_lock(&slot->lock);
 	return slot;
 }
+#endif
+
+/* Locks and returns the thread's slot, or a neighbour if the slot is locked; NULL, with nothing
+ * locked: no memory. No lock held. */
+static __always_inline struct slot *slot_lock(struct lath_space *space)
+{
+	struct slot *slot = slot_of(space);
+
+#ifdef __KERNEL__
+	/* the processor's own: others take it to empty it, and not for long */
+	if (likely(slot))
+		lath_spin_lock(&slot->lock);
+	return slot;
+#else
+	if (unlikely(!slot) || likely(lath_spin_trylock(&slot->lock)))
+		return slot;
+	return slot_lock_busy(space, slot);
+#endif
+}
 
 /* Fills the empty magazine of a locked slot, by up to a quarter, from the first set. Returns the
  * number of blocks, which the caller counts. */
-static unsigned int magazine_fill(struct lath_space *space, struct slot *slot, unsigned int order)
+static noinline unsigned int magazine_fill(struct lath_space *space, struct slot *slot,
+					   unsigned int order)
 {
 	unsigned int want = (capacity(slot, order) + 3) / 4, n;
 	struct arena_set *set = &space->first.set[0];
@@ -169,8 +187,8 @@ bool magazine_alloc(struct lath_space *space, unsigned int order, u64 *key)
 
 /* Returns the n oldest blocks of a magazine of a locked slot to their arenas. A block in a magazine
  * keeps its arena in use, so one that lies in none is a wrong free. */
-static void magazine_flush(struct lath_space *space, struct slot *slot, unsigned int order,
-			   unsigned int n)
+static noinline void magazine_flush(struct lath_space *space, struct slot *slot, unsigned int order,
+				    unsigned int n)
 {
 	u64 *keys = magazine(slot, order);
 	unsigned int i, bad = 0;

@@ -26,7 +26,7 @@ static inline struct slot *slot_of(struct lath_space *space)
 	unsigned int number = lath_stripe();
 	/* a processor's number is less most often: no division */
 	struct slot **at = &space->slot[likely(number < SLOTS) ? number : number % SLOTS];
-	struct slot *slot = smp_load_acquire(at); /* pairs with slot_make */
+	struct slot *slot = lath_load_pointer(at); /* pairs with slot_make */
 
 	return likely(slot) ? slot : slot_make(space, at);
 }

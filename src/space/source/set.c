@@ -49,7 +49,7 @@ struct room {
  * held. */
 static void recent_make(struct lath_space *space)
 {
-	struct arena **recent = READ_ONCE(space->recent), **there;
+	struct recent *recent = READ_ONCE(space->recent), *there;
 
 	if (recent)
 		return;
@@ -162,11 +162,35 @@ static void arena_disuse(struct arena_set *set, struct arena *arena)
 /* ---- from a key to its arena ---- */
 
 /* Returns where an arena that serves this block may be known, or NULL. */
-static inline struct arena **recent_of(struct lath_space *space, u64 block)
+static inline struct recent *recent_of(struct lath_space *space, u64 block)
 {
-	struct arena **recent = smp_load_acquire(&space->recent); /* pairs with recent_make */
+	struct recent *recent = lath_load_pointer(&space->recent); /* pairs with recent_make */
 
 	return likely(recent) ? recent + block % RECENT : NULL;
+}
+
+/* Notes the block that a locked arena serves. */
+static void recent_note(struct lath_space *space, struct arena *arena)
+{
+	struct recent *recent = recent_of(space, arena->block);
+	u64 cached = arena->set == &space->first.set[0] ? arena->block + 1 : 0;
+
+	LATH_ASSERT(lath_spin_mine(&arena->lock) && arena->block != NO_BLOCK);
+	if (recent && (READ_ONCE(recent->arena) != arena || READ_ONCE(recent->cached) != cached)) {
+		WRITE_ONCE(recent->arena, arena);
+		WRITE_ONCE(recent->cached, cached);
+	}
+}
+
+/* A locked arena is about to serve its block no longer: no free finds it cached from now on. */
+static void recent_forget(struct lath_space *space, struct arena *arena)
+{
+	struct recent *recent = recent_of(space, arena->block);
+
+	LATH_ASSERT(lath_spin_mine(&arena->lock) && arena->block != NO_BLOCK);
+	/* another block's number that comes meanwhile is lost: block_lock() notes it again */
+	if (recent && READ_ONCE(recent->cached) == arena->block + 1)
+		WRITE_ONCE(recent->cached, 0);
 }
 
 /* Continues block_lock(): looks for the block in the index of arenas. Returns the arena locked, or
@@ -175,7 +199,7 @@ static noinline struct arena *arena_find(struct lath_space *space, u64 block)
 {
 	/* pairs with space_index */
 	struct lath_index *arenas = smp_load_acquire(&space->arenas);
-	struct arena **recent = recent_of(space, block), *arena;
+	struct arena *arena;
 	u64 value;
 
 	/* between the look and the lock the arena may have been returned, and another one opened
@@ -184,8 +208,7 @@ static noinline struct arena *arena_find(struct lath_space *space, u64 block)
 		arena = (struct arena *)(uintptr_t)value;
 		lath_spin_lock(&arena->lock);
 		if (arena->block == block) {
-			if (recent)
-				WRITE_ONCE(*recent, arena);
+			recent_note(space, arena);
 			return arena;
 		}
 		lath_spin_unlock(&arena->lock);
@@ -196,14 +219,17 @@ static noinline struct arena *arena_find(struct lath_space *space, u64 block)
 /* Locks and returns the arena that serves the block, or NULL. No arena's lock held. */
 static inline struct arena *block_lock(struct lath_space *space, u64 block)
 {
-	struct arena **recent = recent_of(space, block),
-		     *arena = recent ? READ_ONCE(*recent) : NULL;
+	struct recent *recent = recent_of(space, block);
+	struct arena *arena = recent ? READ_ONCE(recent->arena) : NULL;
 
 	/* a struct is never freed, so an outdated pointer is safe to lock; the number decides */
 	if (likely(arena)) {
 		lath_spin_lock(&arena->lock);
-		if (likely(arena->block == block))
+		if (likely(arena->block == block)) {
+			if (unlikely(READ_ONCE(recent->cached) != block + 1))
+				recent_note(space, arena);
 			return arena;
+		}
 		lath_spin_unlock(&arena->lock);
 	}
 	return arena_find(space, block);
@@ -603,6 +629,7 @@ static bool arena_release(struct lath_space *space, struct arena_set *set, struc
 	lath_spin_lock(&arena->lock);
 	block = arena->free == ARENA_UNITS ? arena->block : NO_BLOCK;
 	if (block != NO_BLOCK) {
+		recent_forget(space, arena);
 		WRITE_ONCE(arena->block, NO_BLOCK);
 		arena->free = 0;
 		arena_count_empty(space, arena, ARENA_UNITS);

@@ -66,10 +66,10 @@ static inline u64 arena_key(const struct lath_space *space, struct arena *arena,
 static inline bool arena_cached(struct lath_space *space, u64 key)
 {
 	u64 block = units_of(space, key) / ARENA_UNITS;
-	struct arena **recent = smp_load_acquire(&space->recent); /* pairs with recent_make */
-	struct arena *arena = recent ? READ_ONCE(recent[block % RECENT]) : NULL;
+	struct recent *recent = lath_load_pointer(&space->recent); /* pairs with recent_make */
 
-	return arena && READ_ONCE(arena->block) == block && arena->set == &space->first.set[0];
+	/* the arena is not looked at: other threads write to its line */
+	return recent && READ_ONCE(recent[block % RECENT].cached) == block + 1;
 }
 
 /* Updates the count of empty arenas after a change of a locked arena that had `free` free units
