@@ -165,8 +165,25 @@ static inline void lath_word_unlocked(unsigned int level)
 struct lath_irqs {
 	unsigned int depth;
 	unsigned long flags;
+	u64 begin; /* LATH_IRQS_TIMED: when they were switched off */
 };
 DECLARE_PER_CPU(struct lath_irqs, lath_irqs);
+
+/* Interrupts have been switched off, and are about to be switched on; `flags` are those before.
+ * Built with LATH_IRQS_TIMED=1 the module's parameter irqs_off_ns is the longest time between the
+ * two. */
+#ifdef LATH_IRQS_TIMED
+void lath_irqs_begin(unsigned long flags);
+void lath_irqs_end(unsigned long flags);
+#else
+static inline void lath_irqs_begin(unsigned long flags)
+{
+}
+
+static inline void lath_irqs_end(unsigned long flags)
+{
+}
+#endif
 
 /* Switch interrupts off if `any`: the structure has LATH_ANY_CONTEXT. Calls nest, in any order of
  * the ends: the last lath_irqs_on() restores what was before the first call. */
@@ -180,14 +197,18 @@ static inline void lath_irqs_off(bool any)
 		return;
 	}
 	local_irq_save(flags);
-	if (__this_cpu_inc_return(lath_irqs.depth) == 1)
+	if (__this_cpu_inc_return(lath_irqs.depth) == 1) {
 		__this_cpu_write(lath_irqs.flags, flags);
+		lath_irqs_begin(flags);
+	}
 }
 
 static inline void lath_irqs_on(bool any)
 {
-	if (unlikely(any) && !__this_cpu_dec_return(lath_irqs.depth))
+	if (unlikely(any) && !__this_cpu_dec_return(lath_irqs.depth)) {
+		lath_irqs_end(__this_cpu_read(lath_irqs.flags));
 		local_irq_restore(__this_cpu_read(lath_irqs.flags));
+	}
 }
 
 struct lath_spinlock {
@@ -214,6 +235,7 @@ static inline void lath_spin_lock(struct lath_spinlock *l) __acquires(&l->lock)
 	if (l->any) {
 		spin_lock_irqsave(&l->lock, flags);
 		l->flags = flags;
+		lath_irqs_begin(flags);
 	} else {
 		spin_lock_bh(&l->lock);
 	}
@@ -233,15 +255,18 @@ static inline bool lath_spin_trylock(struct lath_spinlock *l)
 	if (!spin_trylock_irqsave(&l->lock, flags))
 		return false;
 	l->flags = flags;
+	lath_irqs_begin(flags);
 	return true;
 }
 
 static inline void lath_spin_unlock(struct lath_spinlock *l) __releases(&l->lock)
 {
-	if (l->any)
+	if (l->any) {
+		lath_irqs_end(l->flags);
 		spin_unlock_irqrestore(&l->lock, l->flags);
-	else
+	} else {
 		spin_unlock_bh(&l->lock);
+	}
 }
 
 /* For assertions: returns whether the task holds the lock; true in a kernel without lockdep, which

@@ -130,7 +130,7 @@ stage_leaks() {
 		sleep 6 # younger blocks are not reported
 		echo scan >/sys/kernel/debug/kmemleak || return
 	done
-	! grep -E 'unreferenced|lath|llds|skiplist' /sys/kernel/debug/kmemleak
+	! grep -A 16 -E 'unreferenced' /sys/kernel/debug/kmemleak
 }
 
 # Memory is charged to the cgroup of who asks for it. Last: the limit of a cgroup ends in a long message.
@@ -257,6 +257,7 @@ stage_iova_failing() {
 	for subject in space arenas holes; do
 		good=''
 		for try in $(seq 20); do # to make a space may fail too
+			echo 4000 >$failslab/space # the bytes before: to load a module takes some
 			insmod /iova_bench.ko subject=$subject fill=50 pages=0 threads=2 shared=1 ops=${OPS-1280} check=1 && good=1 && break
 		done
 		[ "$good" ] && rmmod iova_bench || break
@@ -281,6 +282,21 @@ stage_iova_figures() {
 		done
 		for subject in ${BURSTS-rcache space arenas}; do
 			insmod /iova_bench.ko subject=$subject magazine=256 fill=10 pages=32 burst=256 ops=${OPS-6400} && rmmod iova_bench || return
+		done
+	done
+	rmmod lathwork
+}
+
+# The longest time with interrupts off, for modules built with LATH_IRQS_TIMED=1: half full, and so full that requests
+# are refused and empty all magazines.
+stage_irqs_off() {
+	local subject fill longest=/sys/module/lathwork/parameters/irqs_off_ns
+	insmod /lathwork.ko && [ -e $longest ] || { echo "irqs_off: build the modules with LATH_IRQS_TIMED=1" && return 1; }
+	for subject in space arenas holes; do
+		for fill in 50 100; do
+			echo 0 >$longest
+			insmod /iova_bench.ko subject=$subject fill=$fill pages=0 ops=${OPS-64000} magazine=256 && rmmod iova_bench || return
+			echo "lathwork: irqs_off $subject fill $fill: $(cat $longest) ns"
 		done
 	done
 	rmmod lathwork
