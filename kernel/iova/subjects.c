@@ -69,6 +69,12 @@ static void rbtree_free(unsigned long page, unsigned long n)
 
 /* ---- lathwork ---- */
 
+static void space_end(void)
+{
+	lath_space_destroy(subject_space);
+	subject_space = NULL;
+}
+
 static int space_begin(unsigned long limit, unsigned int flags, unsigned int burst)
 {
 	struct lath_space_config config = LATH_SPACE_CONFIG_INIT;
@@ -80,7 +86,12 @@ static int space_begin(unsigned long limit, unsigned int flags, unsigned int bur
 	config.flags = LATH_ANY_CONTEXT | flags;
 	config.burst = burst;
 	ret = lath_space_create(&subject_space, &config);
-	return ret ? ret : lath_space_preload(subject_space, 8);
+	if (ret)
+		return ret;
+	ret = lath_space_preload(subject_space, 8);
+	if (ret)
+		space_end();
+	return ret;
 }
 
 static int magazines_begin(unsigned long limit)
@@ -91,12 +102,6 @@ static int magazines_begin(unsigned long limit)
 static int arenas_begin(unsigned long limit)
 {
 	return space_begin(limit, LATH_SPACE_NO_MAGAZINES, 0);
-}
-
-static void space_end(void)
-{
-	lath_space_destroy(subject_space);
-	subject_space = NULL;
 }
 
 static unsigned long space_alloc(unsigned long n)

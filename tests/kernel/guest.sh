@@ -257,7 +257,7 @@ stage_iova_failing() {
 	for subject in space arenas holes; do
 		good=''
 		for try in $(seq 20); do # to make a space may fail too
-			echo 4000 >$failslab/space # the bytes before: to load a module takes some
+			echo 20000 >$failslab/space # the bytes before: to load a module takes some
 			insmod /iova_bench.ko subject=$subject fill=50 pages=0 threads=2 shared=1 ops=${OPS-1280} check=1 && good=1 && break
 		done
 		[ "$good" ] && rmmod iova_bench || break

@@ -21,6 +21,11 @@
 #include "tree/way/locate.h"
 #include "tree/call/lookup.h"
 
+/* the kernel has this word too */
+#ifndef noinline
+#define noinline __attribute__((noinline))
+#endif
+
 /* What a part of a search comes to.
  *   ON     no place in this part: continue with the next one
  *   HIT    `found` is set
@@ -72,23 +77,31 @@ static __always_inline enum result search_end(struct search *s, const struct nod
 	return take_run(s, up ? s->at : low, up ? last : s->at, up) ? HOLE_HIT : HOLE_ON;
 }
 
+/* The loop below has few runs that are long enough: its registers are for the others. */
+static noinline bool take_run_up(struct search *s, u64 at, u64 key)
+{
+	return key && take_run(s, at, key - 1, true);
+}
+
 /* The runs in front of the items from entry i on, upwards. HOLE_END: there is no room behind all of
  * them. */
 static __always_inline enum result leaf_up(struct search *s, struct node *leaf, int i)
 {
 	u64 live = READ_ONCE(leaf->live) & ~lath_ones((unsigned int)i), at = s->at;
+	u64 size = s->size, behind = 1;
 
 	for (; live; live &= live - 1) {
 		unsigned int entry = __ffs64(live);
-		u64 key = node_key(leaf, entry), behind = key + node_size(leaf, entry, true);
+		u64 key = node_key(leaf, entry);
 
 		/* where `at` is inside the item, this is a large number, and there is no run */
-		if (key - at >= s->size && key && take_run(s, at, key - 1, true))
+		if (unlikely(key - at >= size) && take_run_up(s, at, key))
 			return HOLE_HIT;
-		if (unlikely(!behind)) /* the item ends with the key space */
-			return HOLE_END;
+		behind = key + node_size(leaf, entry, true);
 		at = max(at, behind);
 	}
+	if (unlikely(!behind)) /* the last item ends with the key space */
+		return HOLE_END;
 	return move_to(s, at, true) ? HOLE_ON : HOLE_END;
 }
 
