@@ -229,7 +229,7 @@ ABOUT = {
     "maple-rcu": "Linux's maple tree in RCU mode", "off": "no allocator at all: a bound, not a peer",
     "offset-best": "Mooncake's bins, the tightest segment", "offset-mutex": "Mooncake's bins behind one mutex",
     "offset-random": "Mooncake's bins, any segment", "offset-ratio": "Mooncake's bins, the emptiest segment of six",
-    "lathwork-lookup": "a plain lookup, which takes no reference", "page-table": "a page table behind a reader-writer lock",
+    "lathwork-cxx": "the C++ containers point_map and range_map", "lathwork-lookup": "a plain lookup, which takes no reference", "page-table": "a page table behind a reader-writer lock",
     "lathwork-plain": "the index without LATH_RANKS", "lathwork-store": "a store, which copies the keys", "pb-ds": "libstdc++'s policy-based tree with the size of each subtree",
     "pairing-heap": "a pairing heap of embedded nodes", "radix-heap": "a radix heap of embedded nodes",
     "rbtree": "lib/rbtree.c of Linux 6.1 behind a queue lock",

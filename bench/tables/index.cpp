@@ -183,8 +183,8 @@ table index_table() {
     for (const auto& s : range_subjects())
         if (s.map || !s.missing.empty())
             t.subjects.push_back({s.name, s.map_note.empty() ? s.note : s.map_note, s.missing});
-    t.more = {"lathwork-huge", "linux-rbtree", "boost-rbtree", "std-map",    "tbb",
-              "libcds",        "maple-lock",   "maple-rcu",    "design-2013"};
+    t.more = {"lathwork-huge", "lathwork-cxx", "linux-rbtree", "boost-rbtree", "std-map",
+              "tbb",           "libcds",       "maple-lock",   "maple-rcu",    "design-2013"};
     t.cases = index_cases;
     t.run = run_index;
     t.parameters = {keys_parameter()};

@@ -191,8 +191,8 @@ table ranges_table() {
         if (s.ranges || !s.missing.empty())
             t.subjects.push_back(
                 {s.name, s.ranges_note.empty() ? s.note : s.ranges_note, s.missing});
-    t.more = {"lathwork-huge", "boost-rbtree", "std-map",  "tbb",
-              "libcds",        "maple-lock",   "maple-rcu"};
+    t.more = {"lathwork-huge", "lathwork-cxx", "boost-rbtree", "std-map",
+              "tbb",           "libcds",       "maple-lock",   "maple-rcu"};
     t.cases = ranges_cases;
     t.run = [](session& s) { runner(s).run(); };
     return t;

@@ -9,6 +9,7 @@ namespace lathbench {
 
 range_subject lathwork_subject();
 range_subject lathwork_huge_subject();
+range_subject lathwork_cxx_subject();
 range_subject linux_rbtree_subject();
 range_subject boost_rbtree_subject();
 range_subject std_map_subject();
@@ -33,6 +34,7 @@ std::vector<range_subject> make_list() {
     std::vector<range_subject> list;
     list.push_back(lathwork_subject());
     list.push_back(lathwork_huge_subject());
+    list.push_back(lathwork_cxx_subject());
 #if LATH_SUBJECT_LINUX
     list.push_back(linux_rbtree_subject());
 #else
