@@ -4,24 +4,28 @@
  * KUnit suite if the kernel has KUnit. Otherwise they run when the module is loaded, and loading
  * fails if a test fails. Kbuild makes the list of tests from the directories.
  *
- * wrong_order=1 locks inner nodes while a leaf is locked, against doc/locking.md: lockdep must
- * report it.
+ * wrong_order=1 locks inner nodes while a leaf is locked, against doc/locking.md, wrong_order=2 a
+ * mutex before a range and behind it: lockdep must report either.
  */
 #include <linux/init.h>
 #include <linux/kernel.h>
 #include <linux/module.h>
+#include <linux/mutex.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
+#include <linux/slab.h>
 
 #include "lathwork/cursor.h"
+#include "lathwork/range_lock.h"
 
 #define UNIT(name) int name(void);
 LATH_UNITS
 #undef UNIT
 
-static bool wrong_order;
-module_param(wrong_order, bool, 0444);
-MODULE_PARM_DESC(wrong_order, "take locks in the wrong order and nothing else");
+static int wrong_order;
+module_param(wrong_order, int, 0444);
+MODULE_PARM_DESC(wrong_order,
+		 "take locks in the wrong order and nothing else: 1 nodes, 2 a range and a mutex");
 
 static int take_wrong_order(void)
 {
@@ -48,6 +52,34 @@ out:
 		lath_index_destroy(held, NULL, NULL);
 	if (grows)
 		lath_index_destroy(grows, NULL, NULL);
+	return ret;
+}
+
+static DEFINE_MUTEX(wrong_mutex);
+
+static int take_range_in_wrong_order(void)
+{
+	struct lath_range_locks *locks = kzalloc(sizeof(*locks), GFP_KERNEL);
+	struct lath_range_hold hold;
+	int ret = locks ? lath_range_locks_init(locks, NULL) : -ENOMEM;
+
+	if (ret)
+		goto out;
+	mutex_lock(&wrong_mutex);
+	ret = lath_range_lock(locks, &hold, 0, 16, LATH_SHARED_RANGE);
+	if (!ret)
+		lath_range_unlock(locks, &hold);
+	mutex_unlock(&wrong_mutex);
+	if (!ret)
+		ret = lath_range_lock(locks, &hold, 32, 16, LATH_EXCLUSIVE_RANGE);
+	if (!ret) {
+		mutex_lock(&wrong_mutex);
+		mutex_unlock(&wrong_mutex);
+		lath_range_unlock(locks, &hold);
+	}
+	lath_range_locks_fini(locks);
+out:
+	kfree(locks);
 	return ret;
 }
 
@@ -118,7 +150,14 @@ static int run_units(void)
 
 static int __init lath_test_init(void)
 {
-	return wrong_order ? take_wrong_order() : run_units();
+	switch (wrong_order) {
+	case 0:
+		return run_units();
+	case 1:
+		return take_wrong_order();
+	default:
+		return take_range_in_wrong_order();
+	}
 }
 
 static void __exit lath_test_exit(void)

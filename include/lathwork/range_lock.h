@@ -34,7 +34,8 @@
  *   R3  A failed call leaves the hold unlocked, or for resize as it was.
  *   R4  Waiting threads sleep, after a short while of looking.
  *
- * In the kernel all calls are for process context, and waits are uninterruptible.
+ * In the kernel all calls are for process context, and waits are uninterruptible. A range whose
+ * owner is the thread that locked it is unlocked by that thread: lockdep knows what a thread holds.
  *
  * fork(): the child inherits the ranges as they are; those that other threads hold or wait for stay
  * so for ever, since the child does not have these threads. It may go on with its own, or init the
@@ -86,7 +87,7 @@ struct lath_range_config {
 
 /* Opaque; to be embedded. Aligned to 64 bytes. */
 struct lath_range_locks {
-	uint64_t opaque[32];
+	uint64_t opaque[40];
 }
 #ifdef __GNUC__
 __attribute__((aligned(64)))

@@ -45,6 +45,7 @@ struct locks {
 	unsigned int bits; /* set in mask */
 	unsigned int unit, flags;
 	struct lath_allocator allocator;
+	struct lath_lockdep lockdep;
 	/* LATH_RANGE_DEADLOCKS */
 	struct lath_spinlock graph __attribute__((aligned(64)));
 	struct hold *waits; /* ranges that wait */

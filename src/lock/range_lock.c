@@ -409,9 +409,17 @@ static __always_inline int lock_bounds(struct lath_range_locks *l, struct lath_r
 	hold->last = last;
 	hold->owner = owner;
 	hold->mode = (u8)mode;
+	if (deadline.at)
+		lath_lockdep_locked(&locks_of(l)->lockdep, hold->owner == lath_thread_id(),
+				    mode == LATH_SHARED_RANGE, true);
 	lath_call_enter();
 	ret = lock(locks_of(l), hold, deadline);
 	lath_call_exit();
+	if (ret && deadline.at)
+		lath_lockdep_unlocked(&locks_of(l)->lockdep, hold->owner == lath_thread_id());
+	else if (!ret && !deadline.at)
+		lath_lockdep_locked(&locks_of(l)->lockdep, hold->owner == lath_thread_id(),
+				    mode == LATH_SHARED_RANGE, false);
 	return ret;
 }
 
@@ -459,7 +467,7 @@ int lath_range_lock_all(struct lath_range_locks *locks, struct lath_range_hold *
 
 void lath_range_unlock(struct lath_range_locks *locks, struct lath_range_hold *hold)
 {
-	(void)locks;
+	lath_lockdep_unlocked(&locks_of(locks)->lockdep, hold_of(hold)->owner == lath_thread_id());
 	lath_call_enter();
 	leave(hold_of(hold));
 	lath_call_exit();
@@ -641,6 +649,7 @@ int lath_range_locks_init(struct lath_range_locks *l, const struct lath_range_co
 		return -ENOMEM;
 	locks->mask = buckets - 1;
 	locks->bits = (unsigned int)fls64(locks->mask);
+	lath_lockdep_init(&locks->lockdep, "lath_range");
 	locks->flags = c.flags;
 	locks->unit = c.usual ? min((unsigned int)fls64(c.usual - 1), 63u) : 0;
 	lath_spin_init(&locks->graph);

@@ -159,6 +159,42 @@ static inline void lath_word_unlocked(unsigned int level)
 }
 #endif
 
+/* What one call locks and another unlocks, such as a range; `mine`: for the task that makes the
+ * call. A second one that a task locks is like one that does not wait: which of the two comes first
+ * is not for lockdep to judge. */
+struct lath_lockdep {
+#ifdef CONFIG_DEBUG_LOCK_ALLOC
+	struct lockdep_map map;
+#endif
+};
+
+#ifdef CONFIG_DEBUG_LOCK_ALLOC
+#define lath_lockdep_init(dep, name)                          \
+	do {                                                  \
+		static struct lock_class_key key;             \
+                                                              \
+		lockdep_init_map(&(dep)->map, name, &key, 0); \
+	} while (0)
+
+/* Before the call waits, or where it does not wait, when it has locked. */
+static inline void lath_lockdep_locked(struct lath_lockdep *dep, bool mine, bool shared, bool waits)
+{
+	if (mine)
+		lock_acquire(&dep->map, 0, !waits || lock_is_held(&dep->map), shared, 1, NULL,
+			     _THIS_IP_);
+}
+
+static inline void lath_lockdep_unlocked(struct lath_lockdep *dep, bool mine)
+{
+	if (mine)
+		lock_release(&dep->map, _THIS_IP_);
+}
+#else
+#define lath_lockdep_init(dep, name) ((void)(dep))
+#define lath_lockdep_locked(dep, mine, shared, waits) ((void)(dep))
+#define lath_lockdep_unlocked(dep, mine) ((void)(dep))
+#endif
+
 /* How often a processor has switched interrupts off by lath_irqs_off(), and its flags before the
  * first time. With a depth above 0 interrupts are off, so the processor's task cannot change.
  * Spinlocks keep the flags themselves, and are unlocked in the opposite order. */

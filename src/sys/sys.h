@@ -23,7 +23,9 @@
  *              user space. lath_any_valid  lath_any_allocator (kernel alone)
  *   fork       lath_call_enter lath_call_exit: around code that takes locks; lath_call_assert
  *   checkers   __percpu __acquires __releases  lath_word_locked lath_word_unlocked: tell lockdep
- *              that a node's lockword was locked or unlocked
+ *              that a node's lockword was locked or unlocked. struct lath_lockdep:
+ *              lath_lockdep_init lath_lockdep_locked lath_lockdep_unlocked, of what one call
+ *              locks and another unlocks
  *   readers    lath_reader_enter lath_reader_exit lath_retire lath_retired lath_retired_end
  *   text       snprintf  lath_environment lath_warn (user space alone)
  *   services   lath_pages_alloc lath_pages_free lath_pages_discard LATH_DISCARDS

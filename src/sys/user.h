@@ -256,6 +256,11 @@ void lath_crowd_wait(unsigned int *rounds);
 #define preempt_enable() ((void)0)
 #define lath_word_locked(level) ((void)0)
 #define lath_word_unlocked(level) ((void)0)
+__extension__ struct lath_lockdep {
+};
+#define lath_lockdep_init(dep, name) ((void)(dep))
+#define lath_lockdep_locked(dep, mine, shared, waits) ((void)(dep))
+#define lath_lockdep_unlocked(dep, mine) ((void)(dep))
 #define __percpu
 #define __acquires(lock)
 #define __releases(lock)

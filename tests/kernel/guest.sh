@@ -23,6 +23,17 @@ stage_units() {
 }
 
 # The 2013 module test, every index, small: it counts its own errors and fails to load.
+# An address space under threads, ours and the maple tree
+stage_ranges() {
+	local threads
+	insmod /lathwork.ko || return
+	for threads in 1 2; do
+		insmod /range_bench.ko subject=maple threads=$threads ops=${OPS-20000} regions=${REGIONS-2000} && rmmod range_bench || return
+		insmod /range_bench.ko subject=lathwork threads=$threads ops=${OPS-20000} regions=${REGIONS-2000} && rmmod range_bench || return
+	done
+	rmmod lathwork
+}
+
 stage_skiplist() {
 	local benchmark
 	insmod /lathwork.ko || return
@@ -309,6 +320,13 @@ stage_lockdep() {
 	dmesg | grep 'possible circular locking dependency' && dmesg | grep 'lath_leaf' >/dev/null
 }
 
+# Likewise a mutex before a range and behind it.
+stage_lockdep_range() {
+	echo "guest: complaints are wanted from here on"
+	insmod /lathwork.ko && insmod /lathwork_test.ko wrong_order=2 || return
+	dmesg | grep 'possible circular locking dependency' && dmesg | grep 'lath_range' >/dev/null
+}
+
 # What the log says before this line is not about us (User Mode Linux 6.1 forks with a complaint).
 echo "guest: start" | cat
 for stage in $(cat /stages); do
@@ -316,7 +334,7 @@ for stage in $(cat /stages); do
 		echo "guest: pass $stage"
 	else
 		echo "guest: FAIL $stage"
-		rmmod llds skiplist_test lathwork_test iova_bench lathwork 2>/dev/null # the next stage begins anew
+		rmmod llds range_bench skiplist_test lathwork_test iova_bench lathwork 2>/dev/null # the next stage begins anew
 	fi
 done
 echo "guest: done"

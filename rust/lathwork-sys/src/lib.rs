@@ -163,7 +163,7 @@ pub struct lath_range_config {
 #[repr(C, align(64))]
 #[derive(Default)]
 pub struct lath_range_locks {
-    opaque: [u64; 32],
+    opaque: [u64; 40],
 }
 
 #[repr(C)]
