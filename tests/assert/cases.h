@@ -16,7 +16,7 @@ struct assert_case {
 
 /* A case without a name ends a table. */
 extern const struct assert_case sys_cases[], index_cases[], set_cases[], space_cases[],
-	store_cases[], queue_cases[];
+	store_cases[], queue_cases[], lock_cases[];
 
 /* The tables of this program; NULL ends the list. */
 extern const struct assert_case *const assert_tables[];

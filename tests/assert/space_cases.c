@@ -107,7 +107,7 @@ static void unused_arena_in_use(void)
 	prepare(LATH_SPACE_NO_MAGAZINES);
 	set = &space->first.set[0];
 	set->unused = arena;
-	set_grow(space, set);
+	set_grow(space, set, 0);
 }
 
 static void arena_in_the_wrong_set(void)
@@ -401,7 +401,7 @@ static void anywhere_in_halves(void)
 static void empty_set_grows(void)
 {
 	prepare(LATH_SPACE_NO_MAGAZINES);
-	set_grow(space, &space->first.set[1]);
+	set_grow(space, &space->first.set[1], 0);
 }
 
 static void set_grows_askew(void)

@@ -6,4 +6,4 @@
 
 const struct assert_case *const assert_tables[] = { sys_cases,	 index_cases, set_cases,
 						    space_cases, store_cases, queue_cases,
-						    NULL };
+						    lock_cases,	 NULL };
