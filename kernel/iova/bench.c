@@ -11,7 +11,8 @@
  * flush queue of the DMA layer frees. check=1: a bitmap shows that no page is given twice; then the
  * subjects that measure the harness cannot run.
  *
- * The result is a line in the kernel's log. Loading fails if a check does.
+ * The result is a line in the kernel's log; "in" is how much was taken when filling ended, with
+ * fill=100 at the first refusal. Loading fails if a check does.
  */
 #include <linux/bitmap.h>
 #include <linux/completion.h>
@@ -50,7 +51,7 @@ static const struct subject *is;
 static unsigned long *map; /* check: a bit per page that is taken */
 /* An allocation per word: first page << 12 | pages; 0: none. */
 static u64 *held;
-static unsigned long nheld;
+static unsigned long nheld, filled; /* allocations; per mille of the pages */
 static atomic_t refused, wrong, ready;
 static DECLARE_COMPLETION(start);
 static DECLARE_COMPLETION(done);
@@ -175,6 +176,7 @@ static u64 fill_up(unsigned long total)
 		if (!(nheld & 255))
 			cond_resched();
 	}
+	filled = taken * 1000 / total;
 	return div64_u64(ktime_get_ns() - t, max(nheld, 1ul));
 }
 
@@ -215,9 +217,9 @@ static void report(u64 *all, unsigned long n, u64 fill_ns)
 		end = max(end, workers[i].end);
 	}
 	sort(all, n, sizeof(u64), by_ns, NULL);
-	pr_info("iova_bench: %s fill %u pages %u threads %u shared %d burst %u: held %lu fill_ns "
-		"%llu pair_ns %llu p10 %llu p99 %llu pairs/ms %llu refused %d\n",
-		is->name, fill, pages, threads, shared, burst, nheld, fill_ns, all[n / 2],
+	pr_info("iova_bench: %s fill %u pages %u threads %u shared %d burst %u: held %lu in "
+		"%lu/1000 fill_ns %llu pair_ns %llu p10 %llu p99 %llu pairs/ms %llu refused %d\n",
+		is->name, fill, pages, threads, shared, burst, nheld, filled, fill_ns, all[n / 2],
 		all[n / 10], all[n * 99 / 100],
 		div64_u64((u64)n * roundup(BATCH, burst) * 1000000, max(end - begin, 1ull)),
 		atomic_read(&refused));

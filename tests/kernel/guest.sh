@@ -298,6 +298,16 @@ stage_iova_figures() {
 	rmmod lathwork
 }
 
+# How much of a space can be taken in mixed sizes until the first refusal.
+stage_iova_full() {
+	local subject
+	insmod /lathwork.ko || return
+	for subject in rcache space arenas holes maple; do
+		insmod /iova_bench.ko subject=$subject fill=100 pages=0 ops=64 && rmmod iova_bench || return
+	done
+	rmmod lathwork
+}
+
 # The longest time with interrupts off, for modules built with LATH_IRQS_TIMED=1: half full, and so full that requests
 # are refused and empty all magazines.
 stage_irqs_off() {

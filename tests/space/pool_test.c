@@ -622,6 +622,30 @@ static void below(unsigned int flags)
 	lath_space_destroy(space);
 }
 
+/* A caller that gives each allocation a number of its own frees by any of its keys. */
+static void free_by_owner(void)
+{
+	static uint64_t begin[3000], size[3000];
+	struct lath_space *space = open_space(LATH_SPACE_OWNERS, NULL);
+	struct lath_space_stats stats;
+	struct lath_item item;
+	uint64_t i, j;
+
+	for (i = 0; i < 3000; i++) { /* every tenth one is too large for an arena */
+		size[i] = (i % 10 ? 1 + i % 300 : 1025 + i % 100) * UNIT;
+		assert(!lath_space_alloc(space, size[i], 0, i, &begin[i]));
+	}
+	for (j = 0; j < 3000; j++) {
+		i = j * 7 % 3000;
+		assert(!lath_space_owner(space, begin[i] + size[i] / 2, &item) && item.value == i);
+		assert(!lath_space_free(space, begin[item.value], size[item.value]));
+		assert(lath_space_owner(space, begin[i] + size[i] / 2, &item) == -ENOENT);
+	}
+	lath_space_get_stats(space, &stats);
+	assert(!stats.allocated && !stats.bad_frees);
+	lath_space_destroy(space);
+}
+
 /* A block of an arena that is gone: what the index holds there goes back to the index. */
 static void arena_gone(unsigned int flags)
 {
@@ -671,5 +695,6 @@ int main(void)
 	numbers();
 	all_keys();
 	whole();
+	free_by_owner();
 	return 0;
 }
