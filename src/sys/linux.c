@@ -23,6 +23,7 @@ void lath_irqs_begin(unsigned long flags)
 	if (!irqs_disabled_flags(flags)) /* else they were off before, and not by us */
 		__this_cpu_write(lath_irqs.begin, ktime_get_mono_fast_ns());
 }
+EXPORT_SYMBOL_GPL(lath_irqs_begin);
 
 void lath_irqs_end(unsigned long flags)
 {
@@ -34,6 +35,7 @@ void lath_irqs_end(unsigned long flags)
 	if (ns > READ_ONCE(irqs_off_ns)) /* of two processors one may win: good enough */
 		WRITE_ONCE(irqs_off_ns, ns);
 }
+EXPORT_SYMBOL_GPL(lath_irqs_end);
 #endif
 
 static void *any_alloc(void *ctx, size_t size, size_t align)
