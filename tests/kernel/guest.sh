@@ -28,8 +28,8 @@ stage_ranges() {
 	local threads
 	insmod /lathwork.ko || return
 	for threads in 1 2; do
-		insmod /range_bench.ko subject=maple threads=$threads ops=${OPS-20000} regions=${REGIONS-2000} && rmmod range_bench || return
-		insmod /range_bench.ko subject=lathwork threads=$threads ops=${OPS-20000} regions=${REGIONS-2000} && rmmod range_bench || return
+		insmod /range_bench.ko subject=maple threads=$threads ops=${RANGE_OPS-2000} regions=${REGIONS-2000} && rmmod range_bench || return
+		insmod /range_bench.ko subject=lathwork threads=$threads ops=${RANGE_OPS-2000} regions=${REGIONS-2000} && rmmod range_bench || return
 	done
 	rmmod lathwork
 }
