@@ -161,9 +161,14 @@ pub struct lath_range_config {
 }
 
 #[repr(C, align(64))]
-#[derive(Default)]
 pub struct lath_range_locks {
     opaque: [u64; 40],
+}
+
+impl Default for lath_range_locks {
+    fn default() -> Self {
+        lath_range_locks { opaque: [0; 40] }
+    }
 }
 
 #[repr(C)]
