@@ -20,21 +20,10 @@ rocksdb::MemTableRep* factory::CreateMemTableRep(const rocksdb::MemTableRep::Key
         return new memtable(arena, false);
     if (order == rocksdb::ReverseBytewiseComparator())
         return new memtable(arena, true);
-    rocksdb::Warn(logger, "memtable lathwork: the comparator of this column family is neither "
-                          "leveldb.BytewiseComparator nor rocksdb.ReverseBytewiseComparator; it "
-                          "has skip lists");
+    rocksdb::Warn(logger, "memtable lathwork: the comparator of a column family is neither "
+                          "leveldb.BytewiseComparator nor rocksdb.ReverseBytewiseComparator; the "
+                          "family has skip lists");
     return rocksdb::SkipListFactory().CreateMemTableRep(keys, arena, transform, logger);
-}
-
-rocksdb::Status factory::ValidateOptions(const rocksdb::DBOptions& db,
-                                         const rocksdb::ColumnFamilyOptions& family) const {
-    const rocksdb::Comparator* order = family.comparator;
-    if (order != rocksdb::BytewiseComparator() && order != rocksdb::ReverseBytewiseComparator())
-        return rocksdb::Status::InvalidArgument(
-            std::string("memtable lathwork: it has the orders leveldb.BytewiseComparator and "
-                        "rocksdb.ReverseBytewiseComparator, not ") +
-            (order ? order->Name() : "none"));
-    return MemTableRepFactory::ValidateOptions(db, family);
 }
 
 void add_factory(rocksdb::ObjectLibrary& library) {

@@ -23,16 +23,12 @@ public:
     bool CanHandleDuplicatedKey() const override { return true; }
 
     using MemTableRepFactory::CreateMemTableRep;
-    // A column family that was created while its database was open is not validated: with a
-    // comparator of another order it gets RocksDB's skip list, and a line in the log says so.
+    // With a comparator of another order a column family has RocksDB's skip lists, and a line
+    // in the log of the database says so.
     rocksdb::MemTableRep* CreateMemTableRep(const rocksdb::MemTableRep::KeyComparator& keys,
                                             rocksdb::Allocator* arena,
                                             const rocksdb::SliceTransform* transform,
                                             rocksdb::Logger* logger) override;
-
-    // RocksDB asks this when it opens a database.
-    rocksdb::Status ValidateOptions(const rocksdb::DBOptions& db,
-                                    const rocksdb::ColumnFamilyOptions& family) const override;
 };
 
 // Put the factory into a library of objects, from which options and strings of options take it.

@@ -4,6 +4,8 @@
 #ifndef LATH_ROCKSDB_ITERATOR_HPP
 #define LATH_ROCKSDB_ITERATOR_HPP
 
+#include <utility>
+
 #include "memtable.hpp"
 
 namespace lath_rocksdb {
@@ -18,9 +20,29 @@ public:
     void Next() override { step(false); }
     void Prev() override { step(true); }
 
+    // The same with a check that the next entry comes after this one. Return Corruption if not;
+    // the iterator then stands nowhere.
+    rocksdb::Status NextAndValidate(bool show_keys) LATH_SINCE_11_8 {
+        return step_checked(false, show_keys);
+    }
+    rocksdb::Status PrevAndValidate(bool show_keys) LATH_SINCE_11_8 {
+        return step_checked(true, show_keys);
+    }
+
     void Seek(const rocksdb::Slice& internal_key, const char* entry) override {
         const lath_bytes_key key = wanted(internal_key, entry);
         begin(&key, false);
+    }
+
+    // Seek() with checks of the entry found and, as GetAndValidate(), of those beside it. Returns
+    // Corruption if one fails; the iterator then stands nowhere.
+    rocksdb::Status SeekAndValidate(const rocksdb::Slice& internal_key, const char* entry,
+                                    bool show_keys, bool order,
+                                    const validator& valid) LATH_SINCE_11_8 {
+        const lath_bytes_key key = wanted(internal_key, entry);
+        memtable::before_search();
+        begin(&key, false);
+        return kept(table_->check_search(key, at_, {order, show_keys, valid}));
     }
 
     void SeekForPrev(const rocksdb::Slice& internal_key, const char* entry) override {
@@ -47,7 +69,7 @@ private:
     }
 
     void step(bool back) {
-        if (__builtin_expect(i_ < ends_[back] && table_->changes() == seen_, 1)) {
+        if (__builtin_expect(is_ahead(back), 1)) {
             __builtin_prefetch(ahead(i_ + early - 1));
             at_ = ahead(i_++);
             return;
@@ -55,14 +77,38 @@ private:
         go_on(back);
     }
 
+    // Has the next entry been read?
+    bool is_ahead(bool back) const { return i_ < ends_[back] && table_->changes() == seen_; }
+
+    rocksdb::Status step_checked(bool back, bool show_keys) {
+        const char* const last = at_;
+        if (!is_ahead(back)) { // it is going to look for the neighbours of this entry's key
+            rocksdb::Status s = table_->check_place(at_, show_keys);
+            if (!s.ok())
+                return kept(std::move(s));
+        }
+        step(back);
+        if (!at_)
+            return rocksdb::Status::OK();
+        return kept(back ? table_->check_order(at_, last, show_keys)
+                         : table_->check_order(last, at_, show_keys));
+    }
+
+    // Leave the entry if a check has failed.
+    rocksdb::Status kept(rocksdb::Status s) {
+        if (!s.ok())
+            at_ = nullptr;
+        return s;
+    }
+
     const char* ahead(uint32_t i) const { return reinterpret_cast<const char*>(ahead_[i]); }
     void go_on(bool back);
     void look(const lath_bytes_key* key, bool back, bool beside);
 
     memtable* table_;
-    const char* at_ = nullptr;  // the entry it stands on, or none
-    uint64_t seen_ = 0;         // the memtable's changes before these were read
-    uint32_t i_ = 0;            // the next one in ahead_
+    const char* at_ = nullptr; // the entry it stands on, or none
+    uint64_t seen_ = 0; // the memtable's changes before these were read
+    uint32_t i_ = 0; // the next one in ahead_
     uint32_t ends_[2] = {0, 0}; // how many there are, for steps forward and back; one of them is 0
     uint32_t ask_ = least;
     uint64_t ahead_[most + early]; // addresses of entries; behind the last one, of any

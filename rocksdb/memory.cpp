@@ -13,10 +13,10 @@ namespace {
 // The first slab is small: there are memtables with few entries, or none.
 constexpr size_t least_slab = 1024, largest_slab = 2048;
 
-// Most blocks are small, so they are in units of 8 bytes. Larger ones are in units of 16, so that
-// they serve for each other.
+// Most blocks are small, so they are in units of 8 bytes. Larger ones are in units of 16, and of
+// 64, so that they serve for each other.
 size_t rounded(size_t size) {
-    const size_t to = size <= 64 ? 8 : 16;
+    const size_t to = size <= 64 ? 8 : size <= 1024 ? 16 : 64;
     return (size + to - 1) & ~(to - 1);
 }
 
@@ -26,10 +26,19 @@ size_t padding(const char* at, size_t align) {
 
 } // namespace
 
+// The list of blocks of this size, and up to that of the next list: each is large enough for all
+// sizes that are rounded to this one.
+size_t memory::list_of(size_t size) {
+    const size_t list = size < 64     ? size / 8
+                        : size < 1024 ? 8 + (size - 64) / 16
+                                      : 68 + (size - 1024) / 64;
+    return std::min(list, lists - 1);
+}
+
 // Throws what the arena throws.
 char* memory::from_arena(size_t size) {
     char* block = arena_->AllocateAligned(size);
-    taken_ += size;
+    taken_.store(taken() + size, std::memory_order_relaxed);
     return block;
 }
 
@@ -37,14 +46,14 @@ char* memory::from_arena(size_t size) {
 void memory::keep(char* begin, size_t size) {
     if (size < sizeof(spare))
         return;
-    spare** list = &free_[std::min(size / unit, free_.size() - 1)];
+    spare** list = &free_[list_of(size)];
     *list = new (begin) spare{*list, size};
 }
 
 // Take a spare block that has room for `size` bytes, the smallest one if it is small. NULL: there
 // is none.
 memory::spare* memory::find(size_t size, size_t align) {
-    for (size_t i = std::min(size / unit, free_.size() - 1); i < free_.size(); i++)
+    for (size_t i = list_of(size); i < lists; i++)
         for (spare** link = &free_[i]; *link; link = &(*link)->next)
             if ((*link)->size >= size + padding(reinterpret_cast<char*>(*link), align)) {
                 spare* found = *link;
@@ -77,17 +86,23 @@ void memory::merge() {
 char* memory::cut(size_t size, size_t align) {
     size_t pad = padding(at_, align);
     if (left_ < pad + size) {
-        if (given_ > taken_ / 4)
+        if (given_ > taken() / 4)
             merge();
-        const size_t slab = std::clamp(rounded(taken_ / 8), least_slab, largest_slab);
+        const size_t slab = std::clamp(rounded(taken() / 8), least_slab, largest_slab);
         spare* found = find(size, align);
-        if (!found && size + align > slab / 2) { // as it is, beside the slab
-            const size_t more = align - 16; // which is what the arena aligns to
-            char* block = from_arena(size + more);
+        if (!found && size + align > slab / 2) { // beside the slab
+            // What is aligned to more than the arena's 16 bytes loses some to that, once for
+            // several blocks of a size that is asked for often.
+            const size_t more = align - 16;
+            const size_t n = more ? std::clamp(taken() / 32 / size, size_t{1}, size_t{8}) : 1;
+            char* block = from_arena(n * size + more);
             pad = padding(block, align);
             keep(block, pad);
-            keep(block + pad + size, more - pad);
-            return block + pad;
+            block += pad;
+            for (size_t i = 1; i < n; i++)
+                keep(block + i * size, size);
+            keep(block + n * size, more - pad);
+            return block;
         }
         const size_t got = found ? found->size : slab;
         char* begin = found ? reinterpret_cast<char*>(found) : from_arena(slab);
@@ -106,8 +121,8 @@ char* memory::cut(size_t size, size_t align) {
 void* memory::take(size_t size, size_t align) {
     std::lock_guard<std::mutex> lock(mutex_);
     size = rounded(size);
-    if (size <= small_most) {
-        spare*& list = free_[size / unit];
+    if (list_of(size) < lists - 1) {
+        spare*& list = free_[list_of(size)];
         if (list && !padding(reinterpret_cast<char*>(list), align)) {
             spare* found = list;
             list = found->next;

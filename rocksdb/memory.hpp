@@ -9,6 +9,7 @@
 #define LATH_ROCKSDB_MEMORY_HPP
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -26,15 +27,17 @@ public:
 
     lath_allocator allocator();
     // Bytes taken from the arena.
-    size_t taken() const { return taken_; }
+    size_t taken() const { return taken_.load(std::memory_order_relaxed); }
 
 private:
     struct spare {
         spare* next;
         size_t size;
     };
-    static constexpr size_t unit = 8, small_most = 2176;
+    // Lists of spare blocks by size; the last one: of larger ones.
+    static constexpr size_t lists = 95;
 
+    static size_t list_of(size_t size);
     void* take(size_t size, size_t align);
     void give(void* memory, size_t size);
     char* cut(size_t size, size_t align);
@@ -47,8 +50,8 @@ private:
     std::mutex mutex_;
     char* at_ = nullptr; // what is left of the slab that blocks are cut from
     size_t left_ = 0;
-    size_t taken_ = 0;
-    std::array<spare*, small_most / unit + 2> free_{}; // by size; the last: larger ones
+    std::atomic<size_t> taken_{0}; // changed under the mutex
+    std::array<spare*, lists> free_{};
     size_t given_ = 0; // back, since neighbours were last merged
 };
 

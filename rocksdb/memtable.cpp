@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <new>
 #include <random>
 #include <stdexcept>
@@ -20,18 +21,26 @@ bool is_sampled(const lath_bytes_key& key, uint64_t one_in) {
     return key.tag * 0x9e3779b97f4a7c15 >> 32 & (one_in - 1) ? false : true;
 }
 
+// Has this thread looked at an entry since it was last set to false? A search for a key that looks
+// at entries and does not find it is rare: they agree with it in what the index knows of them.
+__attribute__((tls_model("initial-exec"))) thread_local bool looked_at;
+
 } // namespace
 
 // Make an empty set of entries; as lath_bytes_init().
-int memtable::init(lath_bytes* set) {
-    const lath_allocator allocator = memory_.allocator();
+int memtable::init(memory& from, lath_bytes* set) const {
+    const lath_allocator allocator = from.allocator();
     lath_config config = LATH_CONFIG_INIT;
     config.allocator = &allocator;
+    // Chunks of nodes are faster, but in a small memtable the last one would be half empty.
+    if (allocator_->BlockSize() <= small_block)
+        config.flags |= LATH_NODE_EACH;
 
     // In the reverse order of bytes everything goes backwards, so that sequence numbers ascend.
     const lath_bytes_records records = {
         [](void*, uint64_t value, lath_bytes_key* key) {
             const char* const entry = entry_of(value);
+            looked_at = true;
             __builtin_prefetch(entry + 64); // of a found entry RocksDB copies the value
             __builtin_prefetch(entry + 128);
             *key = key_of_entry(entry);
@@ -40,21 +49,41 @@ int memtable::init(lath_bytes* set) {
     return lath_bytes_init(set, &records, &config);
 }
 
-memtable::memtable(rocksdb::Allocator* arena, bool descending)
-    : MemTableRep(arena), memory_(arena), descending_(descending) {
-    if (init(&set_))
-        throw std::bad_alloc();
+memtable::~memtable() {
+    contents* const made = contents_.load(std::memory_order_relaxed);
+    if (!made)
+        return;
+    lath_bytes_fini(&made->set, nullptr, nullptr);
+    if (lath_bytes* const sample = made->sample.load(std::memory_order_relaxed))
+        lath_bytes_fini(sample, nullptr, nullptr);
+    made->~contents();
 }
 
-memtable::~memtable() {
-    lath_bytes_fini(&set_, nullptr, nullptr);
-    if (sample_)
-        lath_bytes_fini(sample_.get(), nullptr, nullptr);
+// Memory of the arena in lines of its own. Throws what the arena throws.
+char* memtable::aligned(size_t size) {
+    char* const block = allocator_->AllocateAligned(size + 64 - 16); // which it aligns to
+    return block + (-reinterpret_cast<uintptr_t>(block) & 63);
+}
+
+// Make the contents, unless another thread has. Throws std::bad_alloc.
+memtable::contents* memtable::make() {
+    std::lock_guard<std::mutex> lock(making_);
+    contents* made = contents_.load(std::memory_order_relaxed);
+    if (made)
+        return made;
+    made = new (aligned(sizeof(contents))) contents(allocator_);
+    if (init(made->from, &made->set))
+        throw std::bad_alloc();
+    contents_.store(made, std::memory_order_release);
+    return made;
 }
 
 bool memtable::InsertKey(rocksdb::KeyHandle handle) {
     const auto* entry = static_cast<const char*>(handle);
-    const int ret = lath_bytes_insert(&set_, value_of(entry), nullptr);
+    contents* made = contents_.load(std::memory_order_acquire);
+    if (__builtin_expect(!made, 0))
+        made = make();
+    const int ret = lath_bytes_insert(&made->set, value_of(entry), nullptr);
     if (ret == -EEXIST)
         return false;
     if (ret == -E2BIG)
@@ -64,8 +93,8 @@ bool memtable::InsertKey(rocksdb::KeyHandle handle) {
     std::atomic_thread_fence(std::memory_order_seq_cst); // pairs with watch()
     if (watched_.load(std::memory_order_relaxed))
         changes_.fetch_add(1, std::memory_order_release);
-    if (is_sampled(key_of_entry(entry), sampled))
-        sample(value_of(entry));
+    if (is_sampled(key_of_entry(entry), sampled) && made->from.taken() > least_sampled)
+        sample(*made, value_of(entry));
     return true;
 }
 
@@ -80,11 +109,14 @@ uint64_t memtable::watch() {
 bool memtable::Contains(const char* entry) const {
     const lath_bytes_key key = key_of_entry(entry);
     uint64_t value;
-    return lath_bytes_get(&set_, &key, &value);
+    lath_bytes* const set = all();
+    return set && lath_bytes_get(set, &key, &value);
 }
 
 size_t memtable::scan(lath_bytes* set, const lath_bytes_key* from, bool back, bool beside,
                       uint64_t* values, size_t most, unsigned int flags) const {
+    if (!set)
+        return 0;
     if (back != descending_)
         flags |= LATH_BYTES_BACK;
     if (beside)
@@ -94,34 +126,170 @@ size_t memtable::scan(lath_bytes* set, const lath_bytes_key* from, bool back, bo
 
 void memtable::Get(const rocksdb::LookupKey& key, void* arg,
                    bool (*each)(void* arg, const char* entry)) {
-    // Most often the first entry is the only one that is wanted. What has another user key is not
-    // offered: `each` would refuse it.
+    look_up(key_of_internal(key.internal_key()), arg, each);
+}
+
+void memtable::look_up(lath_bytes_key key, void* arg, bool (*each)(void* arg, const char* entry)) {
+    // Most often the first entry is the only one that is wanted. What has another user key is
+    // not offered: `each` would refuse it.
     uint64_t entries[8];
-    lath_bytes_key from = key_of_internal(key.internal_key());
-    size_t n = scan(&set_, &from, false, false, entries, 1, LATH_BYTES_SAME), i = 0;
+    size_t n = scan(all(), &key, false, false, entries, 1, LATH_BYTES_SAME), i = 0;
 
     while (n && each(arg, entry_of(entries[i]))) {
         if (++i < n)
             continue;
-        from = key_of_entry(entry_of(entries[n - 1]));
-        n = scan(&set_, &from, false, true, entries, 8, LATH_BYTES_SAME);
+        key = key_of_entry(entry_of(entries[n - 1]));
+        n = scan(all(), &key, false, true, entries, 8, LATH_BYTES_SAME);
         i = 0;
     }
 }
 
-// An entry that cannot be sampled makes estimates worse, and nothing else.
-void memtable::sample(uint64_t value) {
-    {
-        std::lock_guard<std::mutex> lock(sample_mutex_);
-        if (!sample_) {
-            auto made = std::make_unique<lath_bytes>();
-            if (init(made.get()))
-                return;
-            sample_ = std::move(made);
-            has_sample_.store(true, std::memory_order_release);
+rocksdb::Status memtable::check_place(const char* entry, bool show_keys) const {
+    const lath_bytes_key key = key_of_entry(entry);
+
+    for (const bool back : {false, true}) {
+        uint64_t found;
+        if (!scan(all(), &key, back, false, &found, 1) || found != value_of(entry))
+            return misplaced(key, show_keys);
+    }
+    return rocksdb::Status::OK();
+}
+
+rocksdb::Status memtable::check_around(const lath_bytes_key& key, const checks& with) const {
+    for (const bool before : {true, false}) {
+        uint64_t found;
+        if (!scan(all(), &key, before, before, &found, 1))
+            continue;
+        const char* const entry = entry_of(found);
+        rocksdb::Status s;
+        if (with.valid)
+            s = with.valid(entry, with.show_keys);
+        if (s.ok() && with.order)
+            s = check_place(entry, with.show_keys);
+        if (!s.ok())
+            return s;
+    }
+    return rocksdb::Status::OK();
+}
+
+void memtable::before_search() { looked_at = false; }
+
+rocksdb::Status memtable::check_search(const lath_bytes_key& key, const char* found,
+                                       const checks& with) const {
+    if (with.valid)
+        return check_around(key, with);
+    if (!with.order)
+        return rocksdb::Status::OK();
+    if (found) {
+        const lath_bytes_key there = key_of_entry(found);
+        if (comes_before(there, key, descending_))
+            return out_of_order(key, there, with.show_keys);
+        if (there.size == key.size && !std::memcmp(there.data, key.data, key.size))
+            return rocksdb::Status::OK();
+    }
+    return looked_at ? check_around(key, with) : rocksdb::Status::OK();
+}
+
+// Get() with checks, in reads of one entry.
+rocksdb::Status memtable::look_up_checked(lath_bytes_key key, void* arg,
+                                          bool (*each)(void* arg, const char* entry),
+                                          const checks& with) const {
+    const char* last = nullptr;
+    uint64_t found;
+
+    before_search();
+    while (scan(all(), &key, false, last != nullptr, &found, 1, LATH_BYTES_SAME)) {
+        const char* const entry = entry_of(found);
+        rocksdb::Status s;
+        if (with.order && last)
+            s = check_order(last, entry, with.show_keys);
+        else if (with.valid && !last) // even so: a newer version may have been missed
+            s = check_around(key, with);
+        if (s.ok() && with.valid)
+            s = with.valid(entry, with.show_keys);
+        if (!s.ok() || !each(arg, entry))
+            return s;
+        last = entry;
+        key = key_of_entry(entry);
+    }
+    return last ? rocksdb::Status::OK() : check_search(key, nullptr, with);
+}
+
+rocksdb::Status memtable::GetAndValidate(const rocksdb::LookupKey& key, void* arg,
+                                         bool (*each)(void* arg, const char* entry), bool show_keys,
+                                         bool order, const validator& valid) {
+    return look_up_checked(key_of_internal(key.internal_key()), arg, each,
+                           {order, show_keys, valid});
+}
+
+rocksdb::Status memtable::MultiGet(size_t n, const char* const* keys, void** args,
+                                   bool (*each)(void* arg, const char* entry), bool show_keys,
+                                   bool order, const validator& valid) {
+    constexpr size_t at_once = 32; // which is what RocksDB asks for at most
+    lath_bytes_key wanted[at_once];
+    uint64_t found[at_once];
+    const checks with = {order, show_keys, valid};
+    lath_bytes* const set = all();
+
+    if (!set)
+        return rocksdb::Status::OK();
+    for (size_t begin = 0; begin < n; begin += at_once) {
+        const size_t m = std::min(n - begin, at_once);
+        for (size_t i = 0; i < m; i++)
+            wanted[i] = key_of_entry(keys[begin + i]);
+        // What is wanted are the versions at or before a sequence number. The lookup of
+        // that number itself brings into the cache what leads to them, for all keys at
+        // once.
+        lath_bytes_get_batch(set, m, wanted, found);
+        for (size_t i = 0; i < m; i++) {
+            if (!order && !valid) {
+                look_up(wanted[i], args[begin + i], each);
+                continue;
+            }
+            const rocksdb::Status s = look_up_checked(wanted[i], args[begin + i], each, with);
+            if (!s.ok())
+                return s;
         }
     }
-    lath_bytes_insert(sample_.get(), value, nullptr);
+    return rocksdb::Status::OK();
+}
+
+// Make the sample, unless another thread has. Returns NULL: no memory.
+lath_bytes* memtable::make_sample(contents& of) {
+    std::lock_guard<std::mutex> lock(making_);
+    lath_bytes* set = of.sample.load(std::memory_order_relaxed);
+    if (set)
+        return set;
+    try {
+        set = new (aligned(sizeof(lath_bytes))) lath_bytes;
+    } catch (const std::bad_alloc&) {
+        return nullptr;
+    }
+    if (init(of.from, set))
+        return nullptr;
+    // those that came before
+    uint64_t values[most_scanned];
+    size_t n = scan(&of.set, nullptr, false, false, values, most_scanned);
+    while (n) {
+        lath_bytes_key key = {};
+        for (size_t i = 0; i < n; i++) {
+            key = key_of_entry(entry_of(values[i]));
+            if (is_sampled(key, sampled))
+                lath_bytes_insert(set, values[i], nullptr);
+        }
+        n = scan(&of.set, &key, false, true, values, most_scanned);
+    }
+    of.sample.store(set, std::memory_order_release);
+    return set;
+}
+
+// An entry that cannot be sampled makes estimates worse, and nothing else.
+void memtable::sample(contents& of, uint64_t value) {
+    lath_bytes* set = of.sample.load(std::memory_order_acquire);
+    if (!set)
+        set = make_sample(of);
+    if (set)
+        lath_bytes_insert(set, value, nullptr);
 }
 
 // Count the entries from one key to before another one, up to `most` or a few more.
@@ -149,10 +317,14 @@ uint64_t memtable::ApproximateNumEntries(const rocksdb::Slice& from, const rocks
                           .compare({static_cast<const char*>(last.data), last.size});
     if (order ? (order > 0) != descending_ : first.tag <= last.tag)
         return 0;
-    const uint64_t few = count(&set_, first, last, exactly);
-    if (few < exactly || !has_sample_.load(std::memory_order_acquire))
+    contents* const made = contents_.load(std::memory_order_acquire);
+    if (!made)
+        return 0;
+    lath_bytes* const sample = made->sample.load(std::memory_order_acquire);
+    const uint64_t few = count(&made->set, first, last, sample ? exactly : ~uint64_t{0});
+    if (few < exactly || !sample)
         return few;
-    return std::max(few, sampled * count(sample_.get(), first, last, ~uint64_t{0}));
+    return std::max(few, sampled * count(sample, first, last, ~uint64_t{0}));
 }
 
 void memtable::UniqueRandomSample(const uint64_t entries, const uint64_t wanted,

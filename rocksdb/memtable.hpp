@@ -8,19 +8,20 @@
 #define LATH_ROCKSDB_MEMTABLE_HPP
 
 #include <atomic>
-#include <memory>
 #include <mutex>
 
 #include "entry.hpp"
 #include "inside.hpp"
 #include "memory.hpp"
+#include "validate.hpp"
 
 namespace lath_rocksdb {
 
 class memtable final : public rocksdb::MemTableRep {
 public:
-    // descending: user keys are in the reverse order of their bytes. Throws std::bad_alloc.
-    memtable(rocksdb::Allocator* arena, bool descending);
+    // descending: user keys are in the reverse order of their bytes.
+    memtable(rocksdb::Allocator* arena, bool descending)
+        : MemTableRep(arena), descending_(descending) {}
     ~memtable() override;
 
     void Insert(rocksdb::KeyHandle handle) override { InsertKey(handle); }
@@ -38,6 +39,19 @@ public:
     bool Contains(const char* entry) const override;
     void Get(const rocksdb::LookupKey& key, void* arg,
              bool (*each)(void* arg, const char* entry)) override;
+    // As Get(), with checks of what the lookup sees. Returns Corruption if one fails; `each` is not
+    // called for that entry. An entry whose key has changed is not found by its old key: with
+    // `valid` entries beside the key are checked too, with `order` where one of them seems to be
+    // it.
+    rocksdb::Status GetAndValidate(const rocksdb::LookupKey& key, void* arg,
+                                   bool (*each)(void* arg, const char* entry), bool show_keys,
+                                   bool order, const validator& valid) LATH_SINCE_11_8;
+    // Look up n keys, each an entry without a value, in ascending order: as Get() or, with
+    // `order` or `valid`, as GetAndValidate() for one after the other, up to the first
+    // Corruption. Cache misses of keys overlap.
+    rocksdb::Status MultiGet(size_t n, const char* const* keys, void** args,
+                             bool (*each)(void* arg, const char* entry), bool show_keys, bool order,
+                             const validator& valid) LATH_SINCE_11_8;
     uint64_t ApproximateNumEntries(const rocksdb::Slice& from, const rocksdb::Slice& to) override;
     void UniqueRandomSample(uint64_t entries, uint64_t wanted,
                             std::unordered_set<const char*>* sample) override;
@@ -51,7 +65,22 @@ public:
     // are all.
     size_t scan(const lath_bytes_key* from, bool back, bool beside, uint64_t* entries,
                 size_t most) const {
-        return scan(&set_, from, back, beside, entries, most);
+        return scan(all(), from, back, beside, entries, most);
+    }
+
+    // Check that an entry is where searches for its key end, from both sides.
+    rocksdb::Status check_place(const char* entry, bool show_keys) const;
+    // Check what a search for a key has found: the first entry at or after it, or NULL. Between it
+    // and before_search() the thread calls nothing else of any memtable.
+    static void before_search();
+    rocksdb::Status check_search(const lath_bytes_key& key, const char* found,
+                                 const checks& with) const;
+    // Check that one entry comes before another one.
+    rocksdb::Status check_order(const char* first, const char* second, bool show_keys) const {
+        const lath_bytes_key a = key_of_entry(first), b = key_of_entry(second);
+        if (__builtin_expect(comes_before(a, b, descending_), 1))
+            return rocksdb::Status::OK();
+        return out_of_order(a, b, show_keys);
     }
 
     // An iterator that reads ahead has to know whether there are new entries: what this returns
@@ -61,22 +90,46 @@ public:
 
 private:
     static constexpr size_t most_scanned = 64;
-    // One entry in `sampled` is in the sample too.
+    // That of a write buffer of 4 MiB, unless the options say otherwise.
+    static constexpr size_t small_block = size_t{512} << 10;
+    // One entry in `sampled` is in the sample too, in memtables whose index has more bytes than
+    // least_sampled.
     static constexpr uint64_t sampled = 256;
+    static constexpr size_t least_sampled = 65536;
 
-    int init(lath_bytes* set);
-    void sample(uint64_t value);
+    // What comes from the arena with the first entry: most memtables of many column families are
+    // empty.
+    struct contents {
+        explicit contents(rocksdb::Allocator* arena) : from(arena) {}
+        memory from;
+        lath_bytes set; // of all entries
+        std::atomic<lath_bytes*> sample{nullptr}; // of some; made when the first of them comes
+    };
+
+    // The set of all entries; NULL: there is none yet.
+    lath_bytes* all() const {
+        contents* const made = contents_.load(std::memory_order_acquire);
+        return made ? &made->set : nullptr;
+    }
+    int init(memory& from, lath_bytes* set) const;
+    contents* make();
+    char* aligned(size_t size);
+    void look_up(lath_bytes_key key, void* arg, bool (*each)(void* arg, const char* entry));
+    rocksdb::Status look_up_checked(lath_bytes_key key, void* arg,
+                                    bool (*each)(void* arg, const char* entry),
+                                    const checks& with) const;
+    // Check the entries before a key, and at or after it.
+    rocksdb::Status check_around(const lath_bytes_key& key, const checks& with) const;
+    lath_bytes* make_sample(contents& of);
+    void sample(contents& of, uint64_t value);
     size_t scan(lath_bytes* set, const lath_bytes_key* from, bool back, bool beside,
                 uint64_t* values, size_t most, unsigned int flags = 0) const;
     uint64_t count(lath_bytes* set, const lath_bytes_key& from, const lath_bytes_key& to,
                    uint64_t most) const;
 
-    memory memory_;
-    mutable lath_bytes set_;
-    bool descending_;
-    std::mutex sample_mutex_;
-    std::unique_ptr<lath_bytes> sample_; // made when the first entry comes
-    std::atomic<bool> has_sample_{false};
+    const bool descending_;
+    std::mutex making_; // contents, and the sample
+    std::atomic<contents*> contents_{nullptr};
     std::atomic<bool> watched_{false}; // there are iterators: count changes
     alignas(64) std::atomic<uint64_t> changes_{0};
 };

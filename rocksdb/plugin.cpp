@@ -3,7 +3,7 @@
 // plugin.cpp - in RocksDB's own tree: what RocksDB calls to register its plugins.
 #include "factory.hpp"
 
-int register_lathwork(rocksdb::ObjectLibrary& library, const std::string&) {
+extern "C" int register_lathwork(rocksdb::ObjectLibrary& library, const std::string&) {
     lath_rocksdb::add_factory(library);
     return 1;
 }
