@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
-"""bench.py LIBRARY [--quick] [--reps N] [--n N] [--json FILE]: the memtable beside RocksDB's skip list.
+"""bench.py LIBRARY|DB_BENCH [--quick] [--reps N] [--n N] [--json FILE]: the memtable beside RocksDB's skip list.
 
-Drives the packaged db_bench, which is the same program for both. A workload runs with one memtable and with the other one
+Drives the packaged db_bench with the library, or a db_bench of RocksDB 11 with the memtable in it; the program is the same for
+both memtables. A workload runs with one memtable and with the other one
 by turns, all of it in memory: no log, and but for one workload no flush. A ratio is that of one pair of runs; printed are
 the medians, and the least and the largest ratio.
 """
@@ -39,6 +40,13 @@ WORKLOADS = {
     "15 flushes, compactions": (COMPACTED, ["fillrandom"]),
     "15 flushes at 20 MiB/s": ([*COMPACTED, f"--benchmark_write_rate_limit={20 << 20}"], []),
 }
+PARANOID = "--paranoid_memory_checks"
+WORKLOADS_11 = {
+    "64 keys a call": (["--benchmarks=fillrandom,multireadrandom", "--batch_size=64", "--multiread_batched",
+                        "--memtable_batch_lookup_optimization"], ["multireadrandom"]),
+    "paranoid checks": (["--benchmarks=fillrandom,readrandom,readseq", PARANOID], ["readrandom", "readseq"]),
+    "paranoid checks, seek and ten more": (["--benchmarks=fillrandom,seekrandom", "--seek_nexts=10", PARANOID], ["seekrandom"]),
+}
 LINE = re.compile(r"^(\w+) +: +([0-9.]+) micros/op", re.M)
 FILES = re.compile(r"^rocksdb\.(flush\.write\.bytes|compact\.write\.bytes|bytes\.written) COUNT : (\d+)", re.M)
 MEMORY = re.compile(r"rocksdb\.cur-size-active-mem-table: (\d+)")
@@ -55,11 +63,12 @@ def run(memtable, library, n, arguments):
     if FLUSHES in arguments:
         sizes += [f"--write_buffer_size={10 * n}", f"--target_file_size_base={10 * n}", f"--max_bytes_for_level_base={40 * n}"]
     environment = {name: os.environ[name] for name in ("PATH", "LATH_ISA") if name in os.environ}
-    if memtable == "lathwork":
+    inside = library.suffix != ".so"
+    if memtable == "lathwork" and not inside:
         environment["LD_PRELOAD"] = str(library)
     with tempfile.TemporaryDirectory(dir="/dev/shm") as directory:
         done = subprocess.run(
-            ["db_bench", f"--db={directory}", f"--memtablerep={memtable}", "--disable_wal=1", f"--write_buffer_size={4 << 30}",
+            [library if inside else "db_bench", f"--db={directory}", f"--memtablerep={memtable}", "--disable_wal=1", f"--write_buffer_size={4 << 30}",
              "--compression_type=none", "--value_size=100", "--seed=1", *sizes, *(a for a in arguments if a not in (VERSIONS, ONE_PREFIX, FLUSHES))],
             env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -94,7 +103,7 @@ def measure(library, n, pairs, arguments, wanted):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("library", type=pathlib.Path)
+    parser.add_argument("library", type=pathlib.Path, help="the memtable's library, or a db_bench of RocksDB 11 that it is in")
     parser.add_argument("--quick", action="store_true", help="100,000 entries")
     parser.add_argument("--n", type=int, help="entries (1,000,000)")
     parser.add_argument("--reps", type=int, default=3, help="pairs of runs of each workload (3)")
@@ -104,15 +113,16 @@ def main():
     n = options.n or (100_000 if options.quick else 1_000_000)
     if n < 1000 or options.reps < 1:
         parser.error("--n is at least 1000, --reps at least 1")
-    chosen = {name: what for name, what in WORKLOADS.items() if options.only in name}
+    workloads = {**WORKLOADS, **(WORKLOADS_11 if options.library.suffix != ".so" else {})}
+    chosen = {name: what for name, what in workloads.items() if options.only in name}
     if not chosen:
-        parser.error(f"--only: there are: {', '.join(WORKLOADS)}")
+        parser.error(f"--only: there are: {', '.join(workloads)}")
     print(f"{n} entries, values of 100 bytes, {options.reps} pairs; µs per operation; ratio: times as fast, or of the bytes")
-    print(f"{'':26}{'':20}{'skip_list':>10}{'lathwork':>10}{'ratio':>8}   least to largest")
+    print(f"{'':36}{'':20}{'skip_list':>10}{'lathwork':>10}{'ratio':>8}   least to largest")
     results = []
     for name, (arguments, wanted) in chosen.items():
         for row in measure(options.library.resolve(), n, options.reps, arguments, wanted):
-            print(f"{name:26}{row['what']:20}{row['skip_list']:10.3f}{row['lathwork']:10.3f}{row['ratio']:8.2f}   "
+            print(f"{name:36}{row['what']:20}{row['skip_list']:10.3f}{row['lathwork']:10.3f}{row['ratio']:8.2f}   "
                   f"{row['least']:.2f} to {row['largest']:.2f}", flush=True)
             results.append({"workload": name, **row})
     if options.json:

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: MIT OR GPL-2.0-only
+"""theirs.py DIRECTORY [SECONDS]: RocksDB's own tests with this memtable, in the directory that tools/rocksdb-build made.
+
+memtablerep_bench and db_bench with both memtables, of which db_bench must find the same; the tests of memtables, iterators, deleted
+ranges, merges and transactions, but those in differences.txt; db_crashtest.py with the options that it draws, for so many seconds
+(120) in each of its modes.
+"""
+import fnmatch
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).parent
+AT = pathlib.Path(sys.argv[1])
+SECONDS = int(sys.argv[2]) if len(sys.argv) > 2 else 120
+SOURCE, DEBUG, RELEASE = AT / "source", AT / "Debug", AT / "Release"
+LIMIT = 1200  # seconds that one of RocksDB's test programs may take
+# The modes of db_crashtest.py. The fifth has files of its own with keys of timestamps, whose order this memtable does not have.
+MODES = [[], ["--simple"], ["--cf_consistency"], ["--txn"], ["--optimistic_txn"]]
+INTERVAL = 12  # seconds from a start to a kill
+KEYS = 60000  # so many that a start verifies all of them before the next kill
+
+
+def run(command, seconds, directory, more=None):
+    """Returns (output, exit status; None: it was ended after so many seconds)."""
+    environment = {**os.environ, "TEST_TMPDIR": directory, **(more or {})}
+    with subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                          env=environment, cwd=directory, start_new_session=True) as process:
+        try:
+            return process.communicate(timeout=seconds)[0], process.returncode
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            return process.communicate()[0], None
+
+
+def bench(directory):
+    """memtablerep_bench: prints its figures, returns whether it ran."""
+    good = True
+    for memtable in ("skiplist", "lathwork"):
+        output, code = run([RELEASE / "memtablerep_bench", f"--memtablerep={memtable}", "--num_operations=300000",
+                               "--benchmarks=fillrandom,readrandom,readseq,readwrite"], LIMIT, directory)
+        figures = re.findall(r"Running (\w+)\n.*?(?:write|read) us/op: +([0-9.]+)", output, re.S)
+        print(f"memtablerep_bench {memtable}: " + ", ".join(f"{name} {micros} us" for name, micros in figures))
+        good &= code == 0 and len(figures) == 4
+        if code:
+            print(output)
+    return good
+
+
+def product(directory):
+    """product_test.py: returns (passed, failed)."""
+    output, _ = run([sys.executable, "-B", HERE / "product_test.py", RELEASE / "db_bench"], LIMIT, directory)
+    print(f"db_bench with both memtables: {output.strip()}")
+    counts = re.search(r"^(\d+) passed, (\d+) failed", output, re.M)
+    return (int(counts[1]), int(counts[2])) if counts else (0, 1)
+
+
+def rust(directory):
+    """The program in rocksdb/rust, with the RocksDB of the release build: returns whether it ran."""
+    environment = {
+        "CARGO_TARGET_DIR": str(AT / "rust"), "LIBCLANG_PATH": "/usr/lib/llvm-19/lib", "ROCKSDB_STATIC": "1",
+        "ROCKSDB_LIB_DIR": str(RELEASE), "ROCKSDB_INCLUDE_DIR": str(SOURCE / "include"),
+        "RUSTFLAGS": f"-L{AT / 'lathwork' / 'build' / 'rocksdb' / 'src'} -llathwork -lsnappy -llz4 -lzstd -lz -lgflags"}
+    output, code = run(["cargo", "run", "-q", "--locked", "--manifest-path", HERE.parent / "rust" / "Cargo.toml", "--", f"{directory}/db"],
+                       LIMIT, directory, environment)
+    print(f"rust: {output.strip()}")
+    return code == 0
+
+
+def expected():
+    """Returns {program: {test that fails: reason}}."""
+    found = {}
+    for line in (HERE / "differences.txt").read_text().splitlines():
+        if line and not line.startswith("#"):
+            name, reason = line.split("  ", 1)
+            program, test = name.split("::")
+            found.setdefault(program, {})[test] = reason
+    return found
+
+
+def gtest(program, differences, directory):
+    """Returns (passed, failed, those that fail as they are expected to)."""
+    output, code = run([program, "--gtest_color=no"], LIMIT, directory)
+    passed = set(re.findall(r"^\[       OK \] (\S+)", output, re.M))
+    failed = set(re.findall(r"^\[  FAILED  \] ([^\s,]+\.[^\s,]+)", output, re.M)) - passed
+    ended = re.search(r"^\[==========\] .* ran\.", output, re.M)
+    unexpected = {test for test in failed if not any(fnmatch.fnmatchcase(test, name) for name in differences)}
+    surprises = [name for name in differences if not fnmatch.filter(failed, name)] if ended else []
+    memtables = re.findall(r"^memtables: .*", output, re.M)
+    note = "" if ended else f"; {'ended after ' + str(LIMIT) + ' s' if code is None else 'died'}"
+    print(f"{program.name}: {len(passed)} passed, {len(failed)} failed, {len(failed) - len(unexpected)} of them as expected{note}; "
+          f"{memtables[-1] if memtables else 'no count of memtables'}")
+    for test in sorted(unexpected):
+        at = output.find(f"[ RUN      ] {test}\n")
+        print(f"FAILED: {program.name}::{test}\n{output[at:output.find('[  FAILED  ]', at)]}")
+    for name in surprises:
+        print(f"FAILED: {program.name}::{name} does not fail, and differences.txt says that it does")
+    if not ended and code is not None:
+        print(output[-4000:])
+    lathwork = bool(memtables) and not re.search(r" 0 lathwork", memtables[-1])
+    bad = len(unexpected) + len(surprises) + (not ended) + (not lathwork)
+    return len(passed), bad, len(failed) - len(unexpected)
+
+
+def crash(mode, directory):
+    """db_crashtest.py in one mode: returns whether nothing was found, and prints counts."""
+    stress = pathlib.Path(directory, "stress")  # line by line: what a run that is ended has printed is lost else
+    stress.write_text(f'#!/bin/sh\nexec stdbuf -oL {DEBUG / "db_stress_tool" / "db_stress"} "$@"\n')
+    stress.chmod(0o755)
+    output, code = run([sys.executable, "-B", SOURCE / "tools" / "db_crashtest.py", *mode, "blackbox", f"--duration={SECONDS}",
+                           f"--interval={INTERVAL}", f"--max_key={KEYS}", f"--stress_cmd={stress}"], 3 * SECONDS + LIMIT, directory)
+    kills = len(re.findall(r"^(?:TERMINATED|KILLED) \d+", output, re.M))
+    verified = len(re.findall(r"erification passed|Verification successful", output))
+    paranoid = len(re.findall(r"--paranoid_memory_checks=1|--memtable_verify_per_key_checksum_on_seek=1", output))
+    good = code == 0 and kills > 0 and verified > 0
+    print(f"db_crashtest {' '.join(mode) or 'default'}: {kills} kills, {verified} verifications passed, {paranoid} runs with checks, "
+          f"exit status {code}")
+    if not good:
+        print(output[-20000:])
+    return good
+
+
+def main():
+    passed = failed = skipped = 0
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as directory:
+        good = bench(directory)
+        more = product(directory)
+        passed, failed = passed + good + more[0], failed + (not good) + more[1]
+        good = rust(directory)
+        passed, failed = passed + good, failed + (not good)
+    differences = expected()
+    for program in sorted(DEBUG.glob("*_test")):
+        with tempfile.TemporaryDirectory(dir="/dev/shm") as directory:
+            more = gtest(program, differences.get(program.name, {}), directory)
+        passed, failed, skipped = passed + more[0], failed + more[1], skipped + more[2]
+    for mode in MODES:
+        with tempfile.TemporaryDirectory(dir="/dev/shm") as directory:
+            good = crash(mode, directory)
+        passed, failed = passed + good, failed + (not good)
+    print(f"{skipped} failed as differences.txt expects")
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
