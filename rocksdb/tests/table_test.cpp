@@ -200,6 +200,26 @@ void check_model(bool descending) {
     EXPECT(table->ApproximateMemoryUsage() <= 512);
 }
 
+// Walk all entries in both directions. moved: the damaged one is out of order, which is found.
+// Returns whether the first walk found damage.
+bool walk_damaged(lath_rocksdb::iterator& it, size_t entries, const place& damaged, bool moved) {
+    rocksdb::Status walked;
+    it.SeekToFirst();
+    for (size_t steps = 0; walked.ok() && it.Valid() && steps <= entries; steps++)
+        walked = it.NextAndValidate(true);
+    const bool found = walked.IsCorruption();
+    EXPECT(found || !moved);
+    if (found)
+        EXPECT(walked.ToString().find(rocksdb::Slice(damaged.key).ToString(true)) !=
+               std::string::npos);
+    it.SeekToLast();
+    walked = rocksdb::Status::OK();
+    while (walked.ok() && it.Valid())
+        walked = it.PrevAndValidate(false);
+    EXPECT((walked.IsCorruption() || !moved) && !it.Valid());
+    return found;
+}
+
 // One bit of one key has changed in memory: with checksums each lookup, seek and walk that comes by
 // says so, with checks of the order those that meet keys out of order.
 void check_damage(bool descending) {
@@ -222,12 +242,11 @@ void check_damage(bool descending) {
     }
     EXPECT(all.size() == n * versions);
     const validator sum = [&](const char* entry, bool) {
-        const std::string& copy = sums.at(entry);
-        return std::memcmp(entry, copy.data(), copy.size()) ? rocksdb::Status::Corruption("sum")
-                                                            : rocksdb::Status::OK();
+        const bool same = !std::memcmp(entry, sums.at(entry).data(), sums.at(entry).size());
+        return same ? rocksdb::Status::OK() : rocksdb::Status::Corruption("sum");
     };
     const auto ignore = [](void*, const char*) { return false; };
-    unsigned int found_by_walk = 0, found_by_place = 0;
+    unsigned found_by_walk = 0, found_by_place = 0;
     for (unsigned int round = 0; round < 400; round++) {
         const size_t at = 1 + below(all.size() - 2);
         const place there = placed(all[at]);
@@ -250,26 +269,13 @@ void check_damage(bool descending) {
         EXPECT(it.SeekAndValidate(internal, nullptr, false, order, sum).IsCorruption());
         EXPECT(!it.Valid());
         // without checksums: where the key is in another place now
-        const rocksdb::Status s = table.GetAndValidate(key, nullptr, ignore, true, true, nothing);
+        found_by_place +=
+            table.GetAndValidate(key, nullptr, ignore, true, true, nothing).IsCorruption();
         const place damaged = placed(all[at]);
         const place_order in_order{descending};
         const bool moved =
             !in_order(placed(all[at - 1]), damaged) || !in_order(damaged, placed(all[at + 1]));
-        found_by_place += s.IsCorruption();
-        it.SeekToFirst();
-        rocksdb::Status walked;
-        for (size_t steps = 0; walked.ok() && it.Valid() && steps <= all.size(); steps++)
-            walked = it.NextAndValidate(true);
-        EXPECT(walked.IsCorruption() || !moved);
-        found_by_walk += walked.IsCorruption();
-        if (!walked.ok())
-            EXPECT(walked.ToString().find(rocksdb::Slice(damaged.key).ToString(true)) !=
-                   std::string::npos);
-        it.SeekToLast();
-        walked = rocksdb::Status::OK();
-        while (walked.ok() && it.Valid())
-            walked = it.PrevAndValidate(false);
-        EXPECT((walked.IsCorruption() || !moved) && !it.Valid());
+        found_by_walk += walk_damaged(it, all.size(), damaged, moved);
         *byte ^= bit;
     }
     std::printf("damage: of 400 changed bits lookups without checksums found %u, walks %u\n",
