@@ -96,6 +96,8 @@ mod section;
 mod sort_queue;
 #[cfg(feature = "store")]
 mod store;
+#[cfg(feature = "store")]
+mod store_error;
 mod value;
 #[cfg(feature = "rayon")]
 mod with_rayon;
@@ -118,9 +120,11 @@ pub use reference::Ref;
 pub use sort_queue::{Order, Refused, SortQueue, Ticket};
 #[cfg(feature = "store")]
 pub use store::{
-    remove_store, Change, Pages, Store, StoreEntries, StoreError, StoreKey, StoreOptions,
-    StoreRange, StoreStats, StoreValue,
+    remove_store, Change, Pages, Store, StoreEntries, StoreKey, StoreOptions, StoreRange,
+    StoreStats, StoreValue,
 };
+#[cfg(feature = "store")]
+pub use store_error::StoreError;
 
 /// The old bound of values: any type is one.
 #[deprecated(since = "0.2.1", note = "leave the bound out: values have any type")]
