@@ -43,7 +43,9 @@ static inline bool fingers_trusted(const struct tree *tree)
 	return tree->fingers;
 }
 
-#define finger_leaf(tree, i) this_cpu_read((tree)->fingers->leaf[i])
+/* raw: where an operation on a processor's own data is more than an instruction, it need not be
+ * protected from interrupts */
+#define finger_leaf(tree, i) raw_cpu_read((tree)->fingers->leaf[i])
 
 static inline void finger_judge(bool good)
 {
@@ -53,8 +55,8 @@ static inline void finger_set(struct tree *tree, struct node *leaf)
 {
 	if (unlikely(!tree->fingers))
 		return;
-	this_cpu_write(tree->fingers->leaf[1], this_cpu_read(tree->fingers->leaf[0]));
-	this_cpu_write(tree->fingers->leaf[0], leaf);
+	raw_cpu_write(tree->fingers->leaf[1], raw_cpu_read(tree->fingers->leaf[0]));
+	raw_cpu_write(tree->fingers->leaf[0], leaf);
 }
 #else
 /* After so many misses in a row fingers are not tried until a descent ends at one: calls at random
