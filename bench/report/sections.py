@@ -203,6 +203,7 @@ SECTIONS = {
 # Who is who: told where a subject is first met. The names of ours that a table compares are here too.
 ABOUT = {
     "interval-tree": "an interval tree of held ranges behind a spinlock, as proposed for Linux",
+    "list-2020": "a sorted list of held ranges without a lock, built from its paper (EuroSys 2020)",
     "maple-rwlock": "Linux's maple tree, one reader-writer lock",
     "rwlock": "one pthread_rwlock", "rwlock-stripes": "64 pthread_rwlocks by place",
     "avl": "BlueStore's two AVL trees of free ranges",
