@@ -172,7 +172,6 @@ struct lath_lockdep {
 #define lath_lockdep_init(dep, name)                          \
 	do {                                                  \
 		static struct lock_class_key key;             \
-                                                              \
 		lockdep_init_map(&(dep)->map, name, &key, 0); \
 	} while (0)
 

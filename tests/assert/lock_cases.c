@@ -52,6 +52,7 @@ const struct assert_case lock_cases[] = {
 	{ "lock: bucket unlocked twice", bucket_unlocked_twice, "lock/lock.h",
 	  "bucket->word) & LOCKED" },
 	{ "lock: range that waits for nobody", waits_for_nobody, "lock/range_lock.c", "blockers" },
-	{ "lock: bucket locked outside a call", bucket_outside_a_call, "sys/thread.h", "lath_self.calls" },
+	{ "lock: bucket locked outside a call", bucket_outside_a_call, "sys/thread.h",
+	  "lath_self.calls" },
 	{ 0 },
 };
