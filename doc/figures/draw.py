@@ -334,8 +334,35 @@ def crowd():
     return c
 
 
+def buckets():
+    c = Canvas(760, 330, "Ranges of two classes, their granules, and the lists of their buckets")
+    left, unit = 150, 36
+    c.text(20, 24, "Class and granule select a bucket; its list has the ranges in the order in which they came", "title")
+    c.text(20, 70, "ranges", "muted")
+    for first, pages, name, kind in ((1, 2, "A", "blue"), (2, 3, "B", "blue"), (9, 1, "C", "blue"), (7, 7, "D", "amber")):
+        row = {"A": 46, "B": 70, "C": 46, "D": 70}[name]
+        c.box(left + unit * first, row, unit * pages, 20, name, kind)
+    c.text(20, 122, "class 0", "muted")
+    c.text(20, 152, "class 1", "muted")
+    for granule in range(4):
+        c.box(left + unit * 4 * granule, 106, unit * 4, 22, f"granule {granule}", "box", SMALL)
+    c.box(left, 136, unit * 16, 22, "granule 0 of 16 times the size", "box", SMALL)
+    c.text(20, 224, "buckets", "muted")
+    places = (("0, 0", ("A", "B")), ("0, 1", ("B",)), ("0, 2", ("C", "probe")), ("0, 3", ()), ("1, 0", ("D",)))
+    for i, (name, entries) in enumerate(places):
+        x = left + i * 118
+        c.box(x, 208, 70, 24, name, "green")
+        y = 232
+        for entry in entries:
+            c.arrow([(x + 35, y), (x + 35, y + 14)])
+            c.box(x + 8, y + 14, 54, 20, entry, {"D": "amber", "probe": "red"}.get(entry, "blue"), SMALL)
+            y += 34
+    c.text(20, 318, "B waits for A, which came first. D is larger: it looks at the smaller granules of its keys, and its probe waits for C.", SMALL)
+    return c
+
+
 FIGURES = {"house": house, "crowd": crowd, "node": node_layout, "tree": tree, "lookup": lookup, "split": split, "fence": fence, "merge": merge,
-           "hint": hint, "gap": gap, "intervals": intervals, "ranks": ranks}
+           "hint": hint, "gap": gap, "intervals": intervals, "ranks": ranks, "buckets": buckets}
 
 
 def main():
