@@ -505,7 +505,8 @@ int lath_sortq_front_merged(struct lath_sortq *queue, struct lath_request *rq, u
 		edge_add(q, START, new_sector, rq->tag);
 		note_of(q, rq->tag)->sectors += grown;
 	}
-	if (!parked(rq) && (q->fifo || !lath_hybrid_move(q, rq, new_sector))) {
+	/* among arrivals its place is the same */
+	if (!parked(rq) && !q->fifo && !lath_hybrid_move(q, rq, new_sector)) {
 		if (unlikely(order_remove(q, rq)))
 			return -ENOENT;
 		rq->sector = new_sector;

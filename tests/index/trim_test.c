@@ -132,11 +132,13 @@ static void trim(struct lath_index *list, const struct lath_rcu *rcu, const stru
 	unsigned int pass;
 
 	for (pass = 0; pass < 2; pass++) {
-		uint64_t cursor = 0;
+		uint64_t cursor = 0, before_call;
 
-		do
-			lath_index_trim(list, 7, &cursor);
-		while (cursor);
+		do {
+			before_call = cursor;
+			lath_index_trim(list, pass ? 1 : 7, &cursor);
+			CHECK(cursor <= 1 || cursor > before_call, "the pass goes on");
+		} while (cursor);
 		check_moved(list, before, n);
 		rcu->drain();
 	}

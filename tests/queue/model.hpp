@@ -69,15 +69,16 @@ public:
             enter(tag);
     }
 
-        // A front merge: the request is queued anew in the order, but keeps its age.
+    // A front merge: the request is where its new sector belongs, and keeps its age. Among arrivals
+    // it keeps its place.
     void move(std::uint32_t tag, std::uint64_t sector) {
         auto at = find(tag);
-        if (at != order_.end())
+        if (!fifo_ && at != order_.end())
             order_.erase(at);
         auto& r = requests_[tag];
         r.sectors += static_cast<std::uint32_t>(r.sector - sector);
         r.sector = sector;
-        if (at_rest(tag))
+        if (!fifo_ && at_rest(tag))
             enter(tag);
     }
 

@@ -16,8 +16,8 @@
 #include "tree/step/merge.h"
 #include "tree/memory/pool.h"
 
-/* A cursor is the key to go on from, without its lowest bit, or MOVING: the second part, whose
- * place the index keeps. 0: the beginning. */
+/* A cursor is an even key, in the node to go on with, or MOVING: the second part, whose place the
+ * index keeps. 0: the beginning. */
 #define MOVING 1ull
 
 /* A node to be moved, its parent and its left sibling (NULL if it begins at key 0), locked. */
@@ -190,9 +190,11 @@ size_t lath_index_trim(struct lath_index *index, size_t budget, uint64_t *cursor
 	}
 	if (key != MOVING) {
 		done = merge_some(tree, &key, &budget);
-		/* keys lose their lowest bit, which tells the second part; to merge one leaf twice
-		 * does no harm */
-		key = key ? max(key & ~MOVING, MOVING << 1) : MOVING;
+		/* Up to the next even key, so that the next call goes on: the one below lies in the
+		 * leaf before. To pass by a leaf of one key does no harm. */
+		key += key & MOVING;
+		if (!key)
+			key = MOVING;
 		if (key == MOVING)
 			begin_moving(tree, POOL_LEAF);
 	}
