@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT OR GPL-2.0-only
+"""Tests of the shared library by what its public headers promise: run.py [options] LIBRARY
+
+Each structure is called beside a model in plain Python, by a random driver and by Hypothesis state machines. Prints the calls
+made per structure. Exit status: 0, 1 with a shrunk sequence of calls if library and model differ, 77 without Hypothesis.
+"""
+import argparse
+import ast
+import importlib
+import mmap
+import os
+import random
+import signal
+import struct
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import core  # noqa: E402
+
+MODULES = ["index", "byte_keys", "interval", "space", "store", "range_lock", "sortq"]
+
+
+def subjects(lib):
+    found = {}
+    for name in MODULES:
+        if os.path.exists(os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".py")):
+            module = importlib.import_module(name)
+            for cls in module.setup(lib):
+                found[cls.name] = cls
+    return found
+
+
+def worker(cls, lib, args, seconds, calls, seed, page, part):
+    """Runs plans, then state machines, in a child; page tells the parent where it is, should it crash."""
+    counter = [0]
+    end = time.monotonic() + seconds
+    status = 0
+    if part == "plans":
+        while time.monotonic() < end and counter[0] < calls:
+            struct.pack_into("qqq", page, 0, 1, seed, counter[0])
+            plan = core.make_plan(cls, seed)
+            signal.alarm(args.hang)
+            try:
+                core.run_plan(cls, lib, plan, counter)
+            except BaseException as e:  # pylint: disable=broad-except
+                if isinstance(e, KeyboardInterrupt):
+                    raise
+                status = 1
+                break
+            signal.alarm(0)
+            seed += 1
+    else:
+        import hypothesis
+        from hypothesis import HealthCheck, Phase, settings
+        from hypothesis.stateful import run_state_machine_as_test
+        quiet = settings(max_examples=15, stateful_step_count=60, deadline=None, database=None, print_blob=False,
+                         suppress_health_check=list(HealthCheck), phases=[Phase.generate, Phase.shrink])
+        while time.monotonic() < end and counter[0] < calls:
+            struct.pack_into("qqq", page, 0, 2, seed, counter[0])
+            try:
+                run_state_machine_as_test(hypothesis.seed(seed)(core.machine(cls, lib, counter)), settings=quiet)
+            except BaseException as e:  # pylint: disable=broad-except
+                if isinstance(e, KeyboardInterrupt):
+                    raise
+                print(f"{cls.name}: state machine, seed {seed}: {type(e).__name__}: {e}")
+                print("\n".join(getattr(e, "__notes__", [])))
+                status = 1
+                break
+            seed += 1
+    struct.pack_into("qqq", page, 0, 0 if not status else 1 if part == "plans" else 2, seed, counter[0])
+    sys.stdout.flush()
+    os._exit(status)
+
+
+def run_child(cls, lib, args, seconds, calls, seed, part):
+    page = mmap.mmap(-1, 4096)
+    child = os.fork()
+    if not child:
+        try:
+            worker(cls, lib, args, seconds, calls, seed, page, part)
+        finally:
+            os._exit(3)
+    status = os.waitpid(child, 0)[1]
+    _, seed, made = struct.unpack_from("qqq", page, 0)
+    if not status:
+        return made, True
+    how = f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"status {os.WEXITSTATUS(status)}"
+    if part == "plans":
+        plan, why = core.shrink(cls, lib, core.make_plan(cls, seed), args.shrink)
+        core.print_plan(cls, plan, f"{why} ({how}; {len(core.make_plan(cls, seed)[1])} calls before shrinking)", seed)
+    elif os.WIFSIGNALED(status):
+        print(f"{cls.name}: state machine, seed {seed}: {how}")
+    return made, False
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--calls", type=int, default=1 << 62, help="about so many calls per structure")
+    parser.add_argument("--seconds", type=float, help="in all; 20 by default")
+    parser.add_argument("--seed", type=int, help="of the first plan; random by default, and printed")
+    parser.add_argument("--only", action="append", help="this structure; may be repeated")
+    parser.add_argument("--part", choices=["plans", "machines"], help="one of the two drivers")
+    parser.add_argument("--replay", help="a plan as it was printed")
+    parser.add_argument("--hang", type=int, default=60, help="seconds after which a plan hangs")
+    parser.add_argument("--shrink", type=int, default=60, help="seconds for shrinking")
+    parser.add_argument("library")
+    args = parser.parse_args()
+    try:
+        import hypothesis  # noqa: F401
+    except ImportError:
+        print("hypothesis is not installed")
+        return 77
+    lib = core.load(args.library)
+    all_subjects = subjects(lib)
+    chosen = args.only or list(all_subjects)
+    for name in chosen:
+        if name not in all_subjects:
+            parser.error(f"no structure {name}; there are: {' '.join(all_subjects)}")
+    if args.replay:
+        config, ops = ast.literal_eval(args.replay)
+        why = core.fails(all_subjects[chosen[0]], lib, (config, ops))
+        print(why or "no difference")
+        return 1 if why else 0
+    seed = args.seed if args.seed is not None else random.SystemRandom().randrange(1 << 40)
+    seconds = args.seconds or (20 if args.calls == 1 << 62 else 1e9)
+    print(f"seed {seed}", flush=True)
+    failed, total = 0, 0
+    for name in chosen:
+        cls, made = all_subjects[name], {}
+        for part, share in (("plans", 0.7), ("machines", 0.3)):
+            if args.part not in (None, part):
+                continue
+            share = 1 if args.part else share
+            calls = int(args.calls * share) if args.calls < 1 << 62 else args.calls
+            made[part], fine = run_child(cls, lib, args, seconds / len(chosen) * share, calls, seed, part)
+            failed += not fine
+        total += sum(made.values())
+        print(f"{name}: {sum(made.values())} calls ({', '.join(f'{n} by {p}' for p, n in made.items())})", flush=True)
+    print(f"all: {total} calls, {failed} differences")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
