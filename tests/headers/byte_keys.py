@@ -1,0 +1,416 @@
+# SPDX-License-Identifier: MIT OR GPL-2.0-only
+"""bytes.h: an ordered set of records with byte keys and tags, beside a sorted list of (key, tag)."""
+import bisect
+import ctypes as C
+import errno
+
+import core
+from core import MAX, U64, Mismatch, expect, op
+
+ENOENT, EEXIST, EINVAL, ENOMEM, EAGAIN, E2BIG = (-getattr(errno, n) for n in "ENOENT EEXIST EINVAL ENOMEM EAGAIN E2BIG".split())
+MOST = 4096
+BACK, BEHIND, SAME = 1, 2, 4
+
+
+class Key(C.Structure):
+    _fields_ = [("data", C.c_void_p), ("size", U64), ("tag", U64)]
+
+
+KEY_FN = C.CFUNCTYPE(None, C.c_void_p, U64, C.POINTER(Key))
+EACH_FN = C.CFUNCTYPE(None, C.c_void_p, U64)
+
+
+class Records(C.Structure):
+    _fields_ = [("key_of", KEY_FN), ("ctx", C.c_void_p), ("flags", C.c_uint)]
+
+
+class Set(C.Structure):
+    _fields_ = [("opaque", U64 * (64 * 7 // 4))]
+
+
+class Place(C.Structure):
+    _fields_ = [("opaque", U64 * 3), ("value", U64)]
+
+
+class Cursor(C.Structure):
+    _fields_ = [("set", C.c_void_p), ("prefix", C.c_void_p), ("prefix_size", U64), ("at", U64), ("i", C.c_uint32),
+                ("n", C.c_uint32), ("ask", C.c_uint32), ("back", C.c_uint32), ("ahead", U64 * 32)]
+
+
+class Stats(C.Structure):
+    _fields_ = [(n, U64) for n in "items bytes trees arrays arrayed".split()]
+
+
+class Rcu(C.Structure):
+    _fields_ = [("name", C.c_char_p), ("read_lock", C.CFUNCTYPE(None)), ("read_unlock", C.CFUNCTYPE(None))]
+
+
+def bind(lib):
+    p, i, u, z, q = C.c_void_p, C.c_int, U64, C.c_size_t, C.c_int64
+    core.bind(lib, {f"lath_bytes_{n}": t for n, t in {
+        "init": (i, p, p, p), "fini": (None, p, EACH_FN, p), "clear": (None, p, EACH_FN, p), "insert": (i, p, u, p),
+        "erase": (i, p, p, p), "replace": (i, p, u, p), "erase_if": (i, p, u, p), "replace_if": (i, p, u, u, p),
+        "find": (i, p, p, p), "put": (i, p, p, u), "get": (i, p, p, p), "get_batch": (z, p, z, p, p), "ceiling": (i, p, p, p),
+        "floor": (i, p, p, p), "scan": (z, p, p, C.c_uint, p, z), "cursor_init": (None, p, p),
+        "cursor_init_prefix": (None, p, p, p, u), "cursor_seek": (i, p, p, p), "cursor_seek_floor": (i, p, p, p),
+        "cursor_next": (i, p, p), "cursor_prev": (i, p, p), "count": (u, p), "rank": (q, p, p, C.c_uint),
+        "select": (i, p, u, p), "trees": (u, p), "get_stats": (None, p, p), "verify": (i, p, p, z)}.items()})
+
+
+def draw_key(d):
+    return d.bytes(), d.pick([0, 0, 0, 1, 2, MAX]) if d.chance(0.6) else d.int(0, 400)
+
+
+class BytesSubject(core.Subject):
+    name = "bytes"
+    most_ops = 1000
+
+    @staticmethod
+    def draw_config(d):
+        flags = sum({f for f in d.subset([core.NODE_EACH, core.GAPPED, core.RANKS], 0.4)})
+        return {"flags": flags, "memory": d.chance(0.5), "single": d.chance(0.2), "down": d.chance(0.3), "null": d.chance(0.1)}
+
+    def __init__(self, lib, config):
+        super().__init__(lib, config)
+        self.memory = core.Memory() if config["memory"] and not config["null"] else None
+        self.refused = 0
+        self.records, self.buffers, self.number = {}, {}, 0  # value -> (key, tag) and the memory of the key
+        self.order, self.values = [], {}  # sorted (key, ordered tag); the record there
+        self.down, self.flags = config["down"], 0 if config["null"] else config["flags"]
+        self.key_fn = KEY_FN(self.key_of)
+        self.c_records = Records(self.key_fn, None, int(self.down))
+        self.set, self.raw = core.aligned(Set)
+        self.at = C.addressof(self.set)
+        self.rcu = Rcu.in_dll(lib, "lath_rcu_single" if config["single"] and not config["null"] else "lath_rcu_auto")
+        self.c_config = core.Config(C.sizeof(core.Config), 0, self.flags, C.addressof(self.rcu),
+                                    C.addressof(self.memory.struct) if self.memory else None, 0)
+        self.out, self.many, self.report = U64(), (U64 * MOST)(), C.create_string_buffer(300)
+        self.open = False
+        expect("init", lib.lath_bytes_init(self.at, C.byref(self.c_records), None if config["null"] else C.byref(self.c_config)), 0)
+        self.open = True
+        self.cursors = []
+        for prefix in (b"", b"a", b"prefix__", b"\xff"):
+            cursor = Cursor()
+            keep = C.create_string_buffer(prefix, len(prefix))
+            if prefix:
+                lib.lath_bytes_cursor_init_prefix(C.byref(cursor), self.at, C.addressof(keep), len(prefix))
+            else:
+                lib.lath_bytes_cursor_init(C.byref(cursor), self.at)
+            self.cursors.append([cursor, prefix, None, keep])
+
+    def key_of(self, _ctx, value, key):
+        key = key[0]
+        key.data, key.size, key.tag = self.buffers[value]
+
+    def record(self, data, tag):
+        self.number += 4
+        buffer = C.create_string_buffer(data, len(data)) if data else None
+        self.buffers[self.number] = (C.addressof(buffer) if data else None, len(data), tag)
+        self.records[self.number] = (data, tag, buffer)
+        return self.number
+
+    def place(self, data, tag):
+        return (data, MAX - tag if self.down else tag)
+
+    def c_key(self, data, tag):
+        self.keep = C.create_string_buffer(data, len(data)) if data else None
+        return Key(C.addressof(self.keep) if data else None, len(data), tag)
+
+    def lacks(self, what, result):
+        if result != ENOMEM:
+            return False
+        if not self.memory or self.memory.refused == self.refused:
+            raise Mismatch(f"{what}: -ENOMEM although no memory was refused")
+        self.refused = self.memory.refused
+        return True
+
+    def add(self, place, value):
+        if place not in self.values:
+            bisect.insort(self.order, place)
+        self.values[place] = value
+
+    def drop(self, place):
+        del self.order[bisect.bisect_left(self.order, place)]
+        return self.values.pop(place)
+
+    def same(self, what, got, model):
+        if got != model:
+            raise Mismatch(f"{what}: the library says {got}, the model {model}")
+
+    def see(self, what, result, place, found=0, absent=ENOENT):
+        expect(what, result, absent if place is None else found)
+        if place is not None:
+            self.same(what + ", the record", self.out.value, self.values[place])
+
+    @op(lambda d: draw_key(d) + (d.chance(0.8),), 12)
+    def insert(self, data, tag, filled):
+        value, place = self.record(data, tag), self.place(data, tag)
+        result = self.lib.lath_bytes_insert(self.at, value, C.byref(self.out) if filled else None)
+        if self.lacks("insert", result):
+            return
+        if place in self.values:
+            expect("insert", result, EEXIST)
+            if filled:
+                self.same("insert, *there", self.out.value, self.values[place])
+        else:
+            expect("insert", result, 0)
+            self.add(place, value)
+
+    @op(lambda d: (d.bytes(), d.int(0, 400), d.int(1, 200), d.int(0, 3)), 3)
+    def fill(self, stem, first, count, how):
+        """Records that agree in many bytes, or in all of them."""
+        for i in range(first, first + count):
+            if how == 0:
+                self.insert(stem, i, True)
+            elif how == 1:
+                self.insert(stem + i.to_bytes(2, "big"), 0, True)
+            elif how == 2:
+                self.insert(stem + b"same bytes " + i.to_bytes(2, "little"), 0, True)
+            else:
+                self.insert(stem + b"\xff" * (i % 40), i // 40, True)
+            self.calls += 1
+
+    @op(lambda d: (d.pick([0, 1, 2, 3, 5, MAX]),), 0.2)
+    def wrong_value(self, value):
+        lib, key = self.lib, None
+        expect("insert of a wrong value", lib.lath_bytes_insert(self.at, value, key), EINVAL)
+        expect("replace by a wrong value", lib.lath_bytes_replace(self.at, value, key), EINVAL)
+        expect("erase_if of a wrong value", lib.lath_bytes_erase_if(self.at, value, key), EINVAL)
+        expect("replace_if of a wrong value", lib.lath_bytes_replace_if(self.at, value, self.record(b"a", 0), key), EINVAL)
+        expect("replace_if by a wrong value", lib.lath_bytes_replace_if(self.at, self.record(b"a", 0), value, key), EINVAL)
+
+    @op(lambda d: draw_key(d), 0.2)
+    def too_long(self, data, tag):
+        value = self.record(data or b"a", tag)
+        at, _, _ = self.buffers[value]
+        self.buffers[value] = (at, (1 << 30) + 1, tag)
+        expect("insert of a key that is too long", self.lib.lath_bytes_insert(self.at, value, None), E2BIG)
+
+    @op(lambda d: draw_key(d) + (d.chance(0.8),), 6)
+    def erase(self, data, tag, filled):
+        place = self.place(data, tag)
+        result = self.lib.lath_bytes_erase(self.at, C.byref(self.c_key(data, tag)), C.byref(self.out) if filled else None)
+        place = place if place in self.values else None
+        if filled:
+            self.see("erase", result, place)
+        else:
+            expect("erase", result, ENOENT if place is None else 0)
+        if place is not None:
+            self.drop(place)
+
+    @op(lambda d: (d.bytes(), d.int(1, 200)), 1)
+    def erase_many(self, data, count):
+        for place in self.order[bisect.bisect_left(self.order, (data, 0)):][:count]:
+            self.erase(place[0], self.place(*place)[1], True)
+            self.calls += 1
+
+    @op(lambda d: draw_key(d) + (d.chance(0.8),))
+    def replace(self, data, tag, filled):
+        value, place = self.record(data, tag), self.place(data, tag)
+        result = self.lib.lath_bytes_replace(self.at, value, C.byref(self.out) if filled else None)
+        there = place in self.values
+        if filled:
+            self.see("replace", result, place if there else None)
+        else:
+            expect("replace", result, 0 if there else ENOENT)
+        if there:
+            self.values[place] = value
+
+    @op(lambda d: draw_key(d) + (d.chance(0.6), d.chance(0.5)))
+    def conditional(self, data, tag, right, erase):
+        place = self.place(data, tag)
+        there = self.values.get(place)
+        expected = there if right and there else self.record(data, tag)
+        value = self.record(data, tag)
+        if erase:
+            result = self.lib.lath_bytes_erase_if(self.at, expected, C.byref(self.out))
+        else:
+            result = self.lib.lath_bytes_replace_if(self.at, expected, value, C.byref(self.out))
+        what = "erase_if" if erase else "replace_if"
+        expect(what, result, ENOENT if not there else 0 if there == expected else EAGAIN)
+        if result == EAGAIN:
+            self.same(what + ", *there", self.out.value, there)
+        elif not result and erase:
+            self.drop(place)
+        elif not result:
+            self.values[place] = value
+
+    @op(lambda d: draw_key(d) + (d.int(0, 2), d.int(0, 3)), 4)
+    def find_put(self, data, tag, put, between):
+        """between: a change of the same key between the two, to which put answers -EAGAIN."""
+        lib, place, spot = self.lib, self.place(data, tag), Place()
+        value = self.record(data, tag) if put < 2 else 0
+        key = self.c_key(data, tag)
+        keep = self.keep
+        self.rcu.read_lock()
+        try:
+            found = lib.lath_bytes_find(self.at, C.byref(key), C.byref(spot))
+            before = self.values.get(place, 0)
+            expect("find", found, int(before != 0))
+            self.same("find, place.value", spot.value, before)
+            if between == 3:
+                self.insert(data, tag, True)
+            now = self.values.get(place, 0)
+            result = lib.lath_bytes_put(self.at, C.byref(spot), value)
+            if self.lacks("put", result):
+                return
+            if now != before:
+                expect("put after a change", result, EAGAIN, *([EINVAL] if not value and not before else []))
+            elif not value and not now:
+                expect("put, nothing to erase", result, EINVAL, EAGAIN)
+            else:
+                expect("put", result, *([0] if between != 3 else [0, EAGAIN]))
+            if not result and value:
+                self.add(place, value)
+            elif not result:
+                self.drop(place)
+        finally:
+            self.rcu.read_unlock()
+            del keep
+
+    @op(draw_key, 6)
+    def get(self, data, tag):
+        place = self.place(data, tag)
+        result = self.lib.lath_bytes_get(self.at, C.byref(self.c_key(data, tag)), C.byref(self.out))
+        self.see("get", result, place if place in self.values else None, 1, 0)
+
+    @op(lambda d: (tuple(draw_key(d) for _ in range(d.int(0, 20))),), 2)
+    def get_batch(self, keys):
+        c_keys, keep = (Key * max(1, len(keys)))(), []
+        for i, (data, tag) in enumerate(keys):
+            c_keys[i] = self.c_key(data, tag)
+            keep.append(self.keep)
+        n = self.lib.lath_bytes_get_batch(self.at, len(keys), c_keys, self.many)
+        model = [self.values.get(self.place(*k), 0) for k in keys]
+        self.same("get_batch", self.many[:len(keys)], model)
+        self.same("get_batch, found", n, sum(v != 0 for v in model))
+
+    @op(draw_key, 4)
+    def near(self, data, tag):
+        key, place = C.byref(self.c_key(data, tag)), self.place(data, tag)
+        i = bisect.bisect_left(self.order, place)
+        self.see("ceiling", self.lib.lath_bytes_ceiling(self.at, key, C.byref(self.out)), self.order[i] if i < len(self.order) else None)
+        i = bisect.bisect_right(self.order, place)
+        self.see("floor", self.lib.lath_bytes_floor(self.at, key, C.byref(self.out)), self.order[i - 1] if i else None)
+
+    @op(lambda d: draw_key(d) + (d.int(0, 7), d.pick([0, 1, 2, 33, 200, MOST]), d.chance(0.1)), 4)
+    def scan(self, data, tag, flags, most, null):
+        place = self.place(data, tag)
+        if null:
+            flags &= BACK
+        if flags & BACK:
+            i = (bisect.bisect_left if flags & BEHIND else bisect.bisect_right)(self.order, place)
+            model = self.order[::-1] if null else self.order[:i][::-1]
+        else:
+            i = (bisect.bisect_right if flags & BEHIND else bisect.bisect_left)(self.order, place)
+            model = self.order if null else self.order[i:]
+        if flags & SAME:
+            model = [p for p in model if p[0] == data]
+        n = self.lib.lath_bytes_scan(self.at, None if null else C.byref(self.c_key(data, tag)), flags, self.many, most)
+        self.same("scan", self.many[:n], [self.values[p] for p in model[:most]])
+
+    @op(lambda d: (d.int(0, 3), d.int(0, 3)) + draw_key(d) + (d.pick([1, 1, 2, 40]),), 4)
+    def cursor(self, which, step, data, tag, times):
+        """Moves with no change in between are exact. Once the set changes the cursor is placed anew by a seek."""
+        cursor, prefix, _, _ = slot = self.cursors[which]
+        c, order = C.byref(cursor), [p for p in self.order if p[0].startswith(prefix)] if prefix else self.order
+        if step >= 2 and slot[2] and slot[2] != (slot[2][0], self.version(), slot[2][2]):
+            step -= 2
+        if step < 2:
+            data = prefix + data
+            key, place = C.byref(self.c_key(data, tag)), self.place(data, tag)
+            if step == 0:
+                result = self.lib.lath_bytes_cursor_seek(c, key, C.byref(self.out))
+                i = bisect.bisect_left(order, place)
+                found = order[i] if i < len(order) else None
+            else:
+                result = self.lib.lath_bytes_cursor_seek_floor(c, key, C.byref(self.out))
+                i = bisect.bisect_right(order, place)
+                found = order[i - 1] if i else None
+            self.see(f"cursor {('seek', 'seek_floor')[step]}, prefix {prefix}", result, found, 1, 0)
+            if found:
+                slot[2] = (found, self.version(), 0)
+            elif slot[2]:
+                slot[2] = (slot[2][0], -1, 0)  # it stays, perhaps on a record that is no longer there: the next step is a seek
+            return
+        for _ in range(times):
+            self.calls += 1
+            at = slot[2][0] if slot[2] else None
+            if step == 2:
+                result = self.lib.lath_bytes_cursor_next(c, C.byref(self.out))
+                i = bisect.bisect_right(order, at) if at else 0
+                found = order[i] if i < len(order) else None
+            else:
+                result = self.lib.lath_bytes_cursor_prev(c, C.byref(self.out))
+                i = bisect.bisect_left(order, at) if at else len(order)
+                found = order[i - 1] if i else None
+            self.see(f"cursor {('next', 'prev')[step - 2]}, prefix {prefix}", result, found, 1, 0)
+            if not found:
+                break
+            slot[2] = (found, self.version(), 0)
+
+    def version(self):
+        """The content, so that a cursor knows whether something changed since it read ahead."""
+        return hash((tuple(self.order), tuple(self.values[p] for p in self.order)))
+
+    @op(draw_key, 2)
+    def order_statistics(self, data, tag):
+        lib, key, place, ranks = self.lib, C.byref(self.c_key(data, tag)), self.place(data, tag), self.flags & core.RANKS
+        expect("rank", lib.lath_bytes_rank(self.at, key, 0), bisect.bisect_left(self.order, place) if ranks else EINVAL)
+        expect("rank BEHIND", lib.lath_bytes_rank(self.at, key, BEHIND), bisect.bisect_right(self.order, place) if ranks else EINVAL)
+        expect("rank, another flag", lib.lath_bytes_rank(self.at, key, BACK), EINVAL)
+        for rank in (0, tag % (len(self.order) + 2), len(self.order), MAX):
+            result = lib.lath_bytes_select(self.at, rank, C.byref(self.out))
+            if ranks:
+                self.see("select", result, self.order[rank] if rank < len(self.order) else None)
+            else:
+                expect("select", result, EINVAL)
+
+    @op(lambda d: (), 1)
+    def counts(self):
+        stats = Stats()
+        expect("count", self.lib.lath_bytes_count(self.at), len(self.order))
+        self.lib.lath_bytes_get_stats(self.at, C.byref(stats))
+        self.same("stats.items", stats.items, len(self.order))
+        self.same("stats.trees", stats.trees, self.lib.lath_bytes_trees(self.at))
+
+    @op(lambda d: (d.chance(0.5),), 0.1)
+    def clear(self, each):
+        seen = []
+        self.lib.lath_bytes_clear(self.at, EACH_FN(lambda _a, v: seen.append(v)) if each else EACH_FN(), None)
+        if each:
+            self.same("clear calls each", sorted(seen), sorted(self.values.values()))
+        self.order, self.values = [], {}
+
+    @op(lambda d: (d.int(1, 4), d.int(0, 3)), 2)
+    def refuse_memory(self, nth, more):
+        if self.memory:
+            self.memory.arm(nth, more)
+
+    def check(self):
+        broken = self.lib.lath_bytes_verify(self.at, self.report, 300)
+        if broken:
+            raise Mismatch(f"verify: {broken}, {self.report.value.decode()}")
+        if self.memory:
+            self.memory.check()
+
+    def check_all(self):
+        self.check()
+        n = self.lib.lath_bytes_scan(self.at, None, 0, self.many, MOST)
+        self.same("the content", self.many[:n], [self.values[p] for p in self.order[:MOST]])
+
+    def close(self):
+        if not self.open:
+            return
+        seen = []
+        if self.memory:
+            self.memory.arm(0, 0)
+        self.lib.lath_bytes_fini(self.at, EACH_FN(lambda _a, v: seen.append(v)), None)
+        if self.memory:
+            self.memory.check(True)
+        self.same("fini calls each", sorted(seen), sorted(self.values.values()))
+
+
+def setup(lib):
+    bind(lib)
+    return [BytesSubject]
