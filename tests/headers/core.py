@@ -21,6 +21,7 @@ MAX = TOP - 1
 EDGES = [0, 1, 2, 7, 255, 256, (1 << 32) - 1, 1 << 32, (1 << 63) - 1, 1 << 63, (1 << 63) + 1, MAX - 2, MAX - 1, MAX]
 SIZES = [0, 1, 2, 3, 8, 64, 255, 256, 4096, 1 << 32, 1 << 63, MAX - 1, MAX]
 U64 = C.c_uint64
+PLAN_SECONDS = 10
 PTR = C.c_void_p
 
 
@@ -263,10 +264,13 @@ def run_plan(cls, lib, plan, counter=None):
     subject = cls(lib, config)
     done, fine = 0, False
     small = len(ops) < 120
+    end = time.monotonic() + PLAN_SECONDS
     try:
         for name, args in ops:
             getattr(subject, name)(*args)
             done += 1
+            if time.monotonic() > end:
+                break
             if small or not done & 31:
                 subject.check()
         subject.check_all()
@@ -315,11 +319,12 @@ def shrink(cls, lib, plan, seconds=60):
     if why is None:
         return plan, "it does not fail when it is run alone"
     step = max(1, len(ops) // 2)
+    alone = 3 if "it hung" in why else 20
     while step and time.monotonic() < end:
         i, cut = 0, False
         while i < len(ops) and time.monotonic() < end:
             trial = ops[:i] + ops[i + step:]
-            if other := fails(cls, lib, (config, trial)):
+            if other := fails(cls, lib, (config, trial), alone):
                 ops, why, cut = trial, other, True
             else:
                 i += step
@@ -331,7 +336,7 @@ def shrink(cls, lib, plan, seconds=60):
             for j, arg in enumerate(args):
                 for smaller in simpler(arg):
                     trial = ops[:i] + [(name, args[:j] + (smaller,) + args[j + 1:])] + ops[i + 1:]
-                    if time.monotonic() < end and (other := fails(cls, lib, (config, trial))):
+                    if time.monotonic() < end and (other := fails(cls, lib, (config, trial), alone)):
                         ops, why, changed = trial, other, True
                         args = ops[i][1]
                         break
@@ -354,7 +359,7 @@ def print_plan(cls, plan, why, seed, out=sys.stdout):
     print(f"{cls.name}: {why}\n  seed {seed}; replay: run.py --only {cls.name} --replay {shlex.quote(repr((config, ops)))} LIBRARY", file=out)
     print(f"  config {config}", file=out)
     for name, args in ops:
-        print(f"  {name}{args!r}", file=out)
+        print(f"  {name}{args!r}"[:2000], file=out)
     out.flush()
 
 

@@ -136,7 +136,7 @@ class SpaceSubject(core.Subject):
         if self.lacks(what, result):
             return
         step = max(step or self.unit, self.unit)
-        some, certain = self.room(size, step, low, high, mask)
+        some, certain = (True, True) if result == 0 else self.room(size, step, low, high, mask)
         if self.flags & NO_ARENAS:
             certain = some
         elif step > 1024 * self.unit:
