@@ -6,9 +6,11 @@ the model, so a plan, (configuration, [(call, arguments), ...]), is a list of nu
 Plans come from a seeded random driver (swarm: each plan has its own subset of calls and its own key space) or from a
 Hypothesis state machine over the same calls.
 """
+import ast
 import bisect
 import ctypes as C
 import errno
+import mmap
 import os
 import random
 import shlex
@@ -132,6 +134,8 @@ class Draw:
         if kind == "pool":
             shift = rng.choice([0, 0, 8, 20])
             self.pool = [rng.getrandbits(64) >> shift for _ in range(rng.choice([6, 60, 2000]))]
+        self.byte_pool = None
+        self.byte_pool = [self.bytes() for _ in range(rng.choice([3, 30, 300]))]
         self.edge = rng.choice([0.0, 0.03, 0.1, 0.3])
         self.size_max = rng.choice([1, 2, 8, 100, 5000, 1 << 40])
 
@@ -167,6 +171,8 @@ class Draw:
 
     def bytes(self, most=8):
         draw = self.chance_of()
+        if self.byte_pool and most == 8 and self.chance_of() < 0.7:
+            return self.pick(self.byte_pool)
         if draw < 0.1:
             return self.pick([b"", b"\0", b"\xff", b"\xff" * 8, b"\xff" * 16, b"\0" * 8, b"\0" * 9, b"a" * 8, b"a" * 40])
         alphabet = self.pick([b"ab", b"\0\xff", b"abcdefgh", bytes(range(256))]) if draw < 0.2 else b"ab\xff"
@@ -192,8 +198,8 @@ class HypothesisDraw(Draw):
 
     def key(self):
         st = self.st
-        return self.draw(st.one_of(st.integers(0, 40), st.integers(0, 40), st.sampled_from(EDGES), st.integers(MAX - 40, MAX),
-                                   st.integers(0, MAX)))
+        return self.draw(st.one_of(st.integers(0, 8), st.sampled_from([0, 1, (1 << 63) - 1, 1 << 63, MAX - 1, MAX]),
+                                   st.integers(0, 40), st.integers(MAX - 8, MAX), st.sampled_from(EDGES), st.integers(0, MAX)))
 
     def size(self):
         st = self.st
@@ -208,7 +214,7 @@ class HypothesisDraw(Draw):
 
     def bytes(self, most=8):
         st = self.st
-        return self.draw(st.one_of(st.binary(max_size=most), st.text("ab", max_size=most).map(str.encode),
+        return self.draw(st.one_of(st.binary(max_size=most), st.text("ab", max_size=2).map(str.encode),
                                    st.sampled_from([b"", b"\xff" * 8, b"\xff" * 9, b"\0" * 8, b"a" * 8, b"a" * 40])))
 
 
@@ -363,22 +369,51 @@ def print_plan(cls, plan, why, seed, out=sys.stdout):
     out.flush()
 
 
-def machine(cls, lib, counter):
+class Log:
+    """The calls of the example that runs, in memory that the parent process sees, should the example crash or hang."""
+
+    def __init__(self, size=1 << 22):
+        self.page = mmap.mmap(-1, size)
+        self.at = 0
+
+    def begin(self, config):
+        self.at = 0
+        self.add(config)
+
+    def add(self, thing):
+        text = repr(thing).encode() + b"\n"
+        if self.at + len(text) < len(self.page):
+            self.page[self.at:self.at + len(text) + 1] = text + b"\0"
+            self.at += len(text)
+
+    def plan(self):
+        lines = self.page[:].split(b"\0", 1)[0].decode().splitlines()
+        return (ast.literal_eval(lines[0]), [ast.literal_eval(line) for line in lines[1:]]) if lines else None
+
+
+def machine(cls, lib, counter, log, hang):
     """A Hypothesis state machine with a rule per call of the subject."""
     from hypothesis import strategies as st
     from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
     def drawn(gen):
+        try:
+            return st.just(gen(None))  # it draws nothing
+        except AttributeError:
+            pass
         return st.composite(lambda draw: gen(HypothesisDraw(draw, st)))()
 
     def rule_of(name, fn):
         def call(self, args):
+            log.add((name, args))
             getattr(self.subject, name)(*args)
             counter[0] += 1
         call.__name__ = name
         return rule(args=drawn(fn.gen))(call)
 
     def begin(self, config):
+        signal.alarm(hang)
+        log.begin(config)
         self.subject = cls(lib, config)
 
     def check(self):
@@ -388,6 +423,7 @@ def machine(cls, lib, counter):
     def teardown(self):
         if getattr(self, "subject", None):
             subject, self.subject = self.subject, None
+            signal.alarm(0)
             try:
                 subject.check_all()
             finally:

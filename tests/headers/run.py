@@ -32,7 +32,7 @@ def subjects(lib):
     return found
 
 
-def worker(cls, lib, args, seconds, calls, seed, page, part):
+def worker(cls, lib, args, seconds, calls, seed, page, log, part):
     """Runs plans, then state machines, in a child; page tells the parent where it is, should it crash."""
     counter = [0]
     end = time.monotonic() + seconds
@@ -60,7 +60,7 @@ def worker(cls, lib, args, seconds, calls, seed, page, part):
         while time.monotonic() < end and counter[0] < calls:
             struct.pack_into("qqq", page, 0, 2, seed, counter[0])
             try:
-                run_state_machine_as_test(hypothesis.seed(seed)(core.machine(cls, lib, counter)), settings=quiet)
+                run_state_machine_as_test(hypothesis.seed(seed)(core.machine(cls, lib, counter, log, args.hang)), settings=quiet)
             except BaseException as e:  # pylint: disable=broad-except
                 if isinstance(e, KeyboardInterrupt):
                     raise
@@ -75,11 +75,11 @@ def worker(cls, lib, args, seconds, calls, seed, page, part):
 
 
 def run_child(cls, lib, args, seconds, calls, seed, part):
-    page = mmap.mmap(-1, 4096)
+    page, log = mmap.mmap(-1, 4096), core.Log()
     child = os.fork()
     if not child:
         try:
-            worker(cls, lib, args, seconds, calls, seed, page, part)
+            worker(cls, lib, args, seconds, calls, seed, page, log, part)
         finally:
             os._exit(3)
     status = os.waitpid(child, 0)[1]
@@ -92,6 +92,8 @@ def run_child(cls, lib, args, seconds, calls, seed, part):
         core.print_plan(cls, plan, f"{why} ({how}; {len(core.make_plan(cls, seed)[1])} calls before shrinking)", seed)
     elif os.WIFSIGNALED(status):
         print(f"{cls.name}: state machine, seed {seed}: {how}")
+        plan, why = core.shrink(cls, lib, log.plan(), args.shrink)
+        core.print_plan(cls, plan, f"{why} ({how})", seed)
     return made, False
 
 

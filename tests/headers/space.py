@@ -82,7 +82,7 @@ class SpaceSubject(core.Subject):
         super().__init__(lib, config)
         self.unit, self.flags, self.low = config["unit"], config["flags"], config["low"]
         self.memory = core.Memory() if config["memory"] else None
-        self.refused, self.loaded = 0, False
+        self.refused = 0
         self.taken = core.Ranges()
         high = config["high"] or TOP
         self.segments = {0: [self.low, high, 0, 0]}
@@ -338,13 +338,12 @@ class SpaceSubject(core.Subject):
         k = self.taken.cover(key)
         expect("owner", result, ENOENT if k is None else 0)
         if k is not None:
-            single = (key // self.unit * self.unit, self.unit, self.taken.at[k][1])
             start, size, cookie = self.item.tuple()
-            if self.loaded and not self.flags & NO_ARENAS:  # how a loaded run is divided is not said
+            if not self.flags & NO_ARENAS:  # one unit, or a part: what crosses the boundary of an arena, and what was loaded
                 if not k <= start <= key < start + size <= k + self.taken.at[k][0] or cookie != self.taken.at[k][1]:
                     raise Mismatch(f"owner({key}): the library says {self.item.tuple()}, within {self.taken.item(k)}")
                 return
-            if self.item.tuple() != self.taken.item(k) and (self.flags & NO_ARENAS or self.item.tuple() != single):
+            if self.item.tuple() != self.taken.item(k):
                 raise Mismatch(f"owner({key}): the library says {self.item.tuple()}, the model {self.taken.item(k)}")
 
     def merged(self):
@@ -487,7 +486,6 @@ class SpaceSubject(core.Subject):
         expect("load", result, 0)
         self.same("load, report", self.report.value, b"")
         self.same("load, bytes read", place[0], len(saved))
-        self.loaded = True
         for k, s in runs:
             self.taken.put(k, s, cookie)
 
