@@ -430,7 +430,10 @@ def machine(cls, lib, counter, log, hang):
                 counter[0] += subject.calls
                 subject.close()
 
-    body = {n: rule_of(n, f) for n, f in cls.ops().items()}
+    body = {}
+    for n, f in cls.ops().items():  # a rule is as likely as another: calls of more weight have several
+        for i in range(1 + int(f.weight >= 5) + 2 * int(f.weight >= 8)):
+            body[f"{n}_{i}" if i else n] = rule_of(n, f)
     body["begin"] = initialize(config=drawn(cls.draw_config))(begin)
     body["check"] = invariant()(check)
     body["teardown"] = teardown
