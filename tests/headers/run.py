@@ -55,7 +55,7 @@ def worker(cls, lib, args, seconds, calls, seed, page, log, part):
         import hypothesis
         from hypothesis import HealthCheck, Phase, settings
         from hypothesis.stateful import run_state_machine_as_test
-        quiet = settings(max_examples=60, stateful_step_count=60, deadline=None, database=None, print_blob=False,
+        quiet = settings(max_examples=20, stateful_step_count=60, deadline=None, database=None, print_blob=False,
                          suppress_health_check=list(HealthCheck), phases=[Phase.generate])  # core.shrink() is faster
         while time.monotonic() < end and counter[0] < calls:
             struct.pack_into("qqq", page, 0, 2, seed, counter[0])

@@ -332,7 +332,7 @@ class StoreSubject(core.Subject):
         """The number that a text is; None: none; False: the header does not say whether it is one."""
         digits = text[1:] if text[:1] == b"-" else text
         if not digits or any(c not in b"0123456789" for c in digits):
-            return False if text[:1] in (b"+", b" ") else None
+            return False if text[:1] in (b"+", b" ") or text[-1:] == b"\0" else None
         if str(int(text)).encode() != text:
             return False
         return int(text) if I64[0] <= int(text) <= I64[1] else False
