@@ -319,8 +319,6 @@ class SortqSubject(core.Subject):
         group, entry = self.group[i]
         if any(e[0] == new and e[2] != i for e in group):
             return  # the order among equal sectors is not said
-        if self.fifo and down >= 0 and group[-1] is not entry:
-            return  # left out: a FIFO sends the request to its end (0.2.1), though the order by arrival does not change
         sectors = request.sectors
         result = self.lib.lath_sortq_front_merged(self.at, self.address(i), new)
         if down < 0:
