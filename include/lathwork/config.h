@@ -189,7 +189,8 @@ enum lath_layout {
 
 /* lath_config.flags */
 enum {
-	/* All node memory in 2 MiB pages (madvise). Ignored in the kernel. */
+	/* All node memory in 2 MiB pages (madvise). Not with LATH_SMALL_PAGES. Ignored in the
+	 * kernel. */
 	LATH_HUGE_PAGES = 1u << 0,
 	/* One allocation per node, freed right after its grace period: slower, but checkers (ASan,
 	 * memcheck) see every misuse. */

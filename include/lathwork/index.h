@@ -216,7 +216,8 @@ LATH_API int lath_index_lookup_pin(struct lath_index *index, uint64_t point,
 				   const struct lath_pin *pin, struct lath_item *found);
 
 /* Change the size of the item that starts at key: 0 | -ENOENT | -EEXIST (it would overlap another
- * item) | -EINVAL | -ENOMEM. In slot mode the caller updates slot->size. */
+ * item) | -EINVAL (size is 0, the item would end behind 2^64, or the layout is LATH_POINTS) |
+ * -ENOMEM. In slot mode the caller updates slot->size. */
 LATH_API int lath_index_resize(struct lath_index *index, uint64_t key, uint64_t size);
 /* Cut the item that covers `at` in two; the right part starts at `at` and has the value `value`:
  * 0 | -ENOENT | -EEXIST (an item starts at `at`) | -ENOMEM */
@@ -367,7 +368,9 @@ LATH_API uint64_t lath_index_digest(struct lath_index *index,
 LATH_API uint64_t lath_index_count(struct lath_index *index);
 LATH_API void lath_index_get_stats(struct lath_index *index, struct lath_index_stats *stats);
 /* Returns 0, or the number of the first invariant found broken, with a sentence in report
- * (report_size bytes, may be NULL). Concurrently with reads only. */
+ * (report_size bytes, may be NULL). level: 1 to 6, how much is looked at, each level with those
+ * below it; 5 is all that holds after a change for which there was no memory, too. Concurrently
+ * with reads only. */
 LATH_API int lath_index_verify(struct lath_index *index, int level, char *report,
 			       size_t report_size);
 

@@ -247,12 +247,12 @@ LATH_API void lath_sortq_lookup(struct lath_sortq *queue, uint64_t start, uint64
  */
 LATH_API int lath_sortq_insert_at(struct lath_sortq *queue, const struct lath_sortq_merge *found,
 				  struct lath_request *request);
-/* Tells the queue that the caller raised request->sectors. 0 | -ENOENT: not in this queue (see
- * Misuse above; without LATH_SORTQ_MERGES always 0). */
+/* Tells the queue that the caller raised request->sectors. 0 | -ENOENT: not in this queue (where it
+ * is found: see Misuse above). */
 LATH_API int lath_sortq_back_merged(struct lath_sortq *queue, struct lath_request *request);
 /* Moves the start of a request down to new_sector: sets sector and sectors, and searches a new
- * place only if the order changes. 0 | -ENOENT: not in this queue | -EINVAL: new_sector is above
- * request->sector, or so far below it that `sectors` would exceed 32 bits */
+ * place only if the order changes, never in a FIFO. 0 | -ENOENT: not in this queue | -EINVAL:
+ * new_sector is above request->sector, or so far below it that `sectors` would exceed 32 bits */
 LATH_API int lath_sortq_front_merged(struct lath_sortq *queue, struct lath_request *request,
 				     uint64_t new_sector);
 
@@ -284,8 +284,8 @@ LATH_API struct lath_request *lath_sortq_first_from(struct lath_sortq *queue, ui
 /* As first_from(zone), but NULL unless the request starts before zone + zone_sectors. */
 LATH_API struct lath_request *lath_sortq_first_in_zone(struct lath_sortq *queue, uint64_t zone,
 						       uint64_t zone_sectors);
-/* Return the neighbour in sweep order, not across a barrier; NULL at the end, and for a request
- * that is not in this queue. */
+/* Return the neighbour in sweep order, not across a barrier; NULL at the end, for a request that
+ * waits behind a barrier, and for one that is not in this queue. */
 LATH_API struct lath_request *lath_sortq_next(struct lath_sortq *queue,
 					      struct lath_request *request);
 LATH_API struct lath_request *lath_sortq_prev(struct lath_sortq *queue,

@@ -111,7 +111,8 @@ enum {
 };
 
 struct lath_store_options {
-	size_t size; /* sizeof(struct lath_store_options); smaller or larger: -EINVAL */
+	size_t size; /* sizeof(struct lath_store_options). Of a smaller one, down to `pages`, the
+			rest is as with NULL; larger: -EINVAL */
 	enum lath_store_keys keys;
 	enum lath_store_pages pages;
 	unsigned int flags;
@@ -233,7 +234,7 @@ LATH_API void lath_store_read_end(struct lath_store *store);
 struct lath_store_ref {
 	const void *data; /* into the store, or at small: do not copy or move a ref */
 	uint64_t size;
-	uint64_t version; /* 0: the store has none */
+	uint64_t version; /* with LATH_STORE_VERSIONS; else no promise */
 	uint64_t expires; /* ms since 1970; 0: never */
 	unsigned char small[16];
 };
@@ -290,9 +291,10 @@ LATH_API int lath_store_cas(struct lath_store *store, struct lath_store_key key,
 			    size_t size);
 LATH_API int lath_store_set_if(struct lath_store *store, struct lath_store_key key,
 			       uint64_t version, const void *value, size_t size);
-/* The value is a decimal number ("-12"); an absent key counts as 0. *now (may be NULL) gets the new
- * number. 0 | -EINVAL: the value is no number | -ERANGE. min and max set the value to the lesser
- * and the greater of both numbers (absent: to by). */
+/* The value is a decimal number of 64 bits: digits, with "-" in front of a negative one, and
+ * perhaps one NUL behind them, which stays; an absent key counts as 0. *now (may be NULL) gets the
+ * new number. 0 | -EINVAL: the value is no number | -ERANGE: it, or the new one, has more bits. min
+ * and max set the value to the lesser and the greater of both numbers (absent: to by). */
 LATH_API int lath_store_incr(struct lath_store *store, struct lath_store_key key, int64_t by,
 			     int64_t *now);
 LATH_API int lath_store_min(struct lath_store *store, struct lath_store_key key, int64_t by,
