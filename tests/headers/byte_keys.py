@@ -61,7 +61,7 @@ def draw_key(d):
     return d.bytes(), d.pick([0, 0, 0, 1, 2, MAX]) if d.chance(0.6) else d.int(0, 400)
 
 
-class BytesSubject(core.Subject):
+class BytesSubject(core.MemorySubject):
     name = "bytes"
     most_ops = 1000
 
@@ -73,7 +73,6 @@ class BytesSubject(core.Subject):
     def __init__(self, lib, config):
         super().__init__(lib, config)
         self.memory = core.Memory() if config["memory"] and not config["null"] else None
-        self.refused = 0
         self.records, self.buffers, self.number = {}, {}, 0  # value -> (key, tag) and the memory of the key
         self.order, self.values = [], {}  # sorted (key, ordered tag); the record there
         self.down, self.flags = config["down"], 0 if config["null"] else config["flags"]
@@ -116,14 +115,6 @@ class BytesSubject(core.Subject):
         self.keep = C.create_string_buffer(data, len(data)) if data else None
         return Key(C.addressof(self.keep) if data else None, len(data), tag)
 
-    def lacks(self, what, result):
-        if result != ENOMEM:
-            return False
-        if not self.memory or self.memory.refused == self.refused:
-            raise Mismatch(f"{what}: -ENOMEM although no memory was refused")
-        self.refused = self.memory.refused
-        return True
-
     def add(self, place, value):
         if place not in self.values:
             bisect.insort(self.order, place)
@@ -132,10 +123,6 @@ class BytesSubject(core.Subject):
     def drop(self, place):
         del self.order[bisect.bisect_left(self.order, place)]
         return self.values.pop(place)
-
-    def same(self, what, got, model):
-        if got != model:
-            raise Mismatch(f"{what}: the library says {got}, the model {model}")
 
     def see(self, what, result, place, found=0, absent=ENOENT):
         expect(what, result, absent if place is None else found)
@@ -382,17 +369,8 @@ class BytesSubject(core.Subject):
             self.same("clear calls each", sorted(seen), sorted(self.values.values()))
         self.order, self.values = [], {}
 
-    @op(lambda d: (d.int(1, 4), d.int(0, 3)), 2)
-    def refuse_memory(self, nth, more):
-        if self.memory:
-            self.memory.arm(nth, more)
-
     def check(self):
-        broken = self.lib.lath_bytes_verify(self.at, self.report, 300)
-        if broken:
-            raise Mismatch(f"verify: {broken}, {self.report.value.decode()}")
-        if self.memory:
-            self.memory.check()
+        self.judge_verify(self.lib.lath_bytes_verify(self.at, self.report, 300))
 
     def check_all(self):
         self.check()
@@ -403,11 +381,7 @@ class BytesSubject(core.Subject):
         if not self.open:
             return
         seen = []
-        if self.memory:
-            self.memory.arm(0, 0)
-        self.lib.lath_bytes_fini(self.at, EACH_FN(lambda _a, v: seen.append(v)), None)
-        if self.memory:
-            self.memory.check(True)
+        self.end(lambda: self.lib.lath_bytes_fini(self.at, EACH_FN(lambda _a, v: seen.append(v)), None))
         self.same("fini calls each", sorted(seen), sorted(self.values.values()))
 
 

@@ -10,6 +10,7 @@ import ast
 import bisect
 import ctypes as C
 import errno
+import math
 import mmap
 import os
 import random
@@ -252,6 +253,46 @@ class Subject:
     def close(self):
         pass
 
+    @staticmethod
+    def same(what, got, model):
+        if got != model:
+            raise Mismatch(f"{what}: the library says {str(got)[:1000]}, the model {str(model)[:1000]}")
+
+
+class MemorySubject(Subject):
+    """A structure whose memory may be that of `memory`, which refuses blocks, or else None. `report`: a buffer for verify."""
+
+    memory = None
+    refused = 0
+
+    def lacks(self, what, result):
+        """Returns whether a call failed for want of memory, which it may only if a block was refused."""
+        if result != -errno.ENOMEM:
+            return False
+        if not self.memory or self.memory.refused == self.refused:
+            raise Mismatch(f"{what}: -ENOMEM although no memory was refused")
+        self.refused = self.memory.refused
+        return True
+
+    @op(lambda d: (d.int(1, 4), d.int(0, 3)), 2)
+    def refuse_memory(self, nth, more):
+        if self.memory:
+            self.memory.arm(nth, more)
+
+    def judge_verify(self, broken):
+        if broken:
+            raise Mismatch(f"verify: {broken}, {self.report.value.decode()}")
+        if self.memory:
+            self.memory.check()
+
+    def end(self, call):
+        """Makes the call that ends the structure: no block is refused, and all have been given back."""
+        if self.memory:
+            self.memory.arm(0, 0)
+        call()
+        if self.memory:
+            self.memory.check(True)
+
 
 def make_plan(cls, seed):
     rng = random.Random(f"{cls.name} {seed}")
@@ -260,7 +301,7 @@ def make_plan(cls, seed):
     ops = cls.ops()
     names = d.subset(sorted(ops)) or sorted(ops)
     weights = [ops[n].weight * rng.choice([1, 1, 1, 4]) for n in names]
-    count = int(2 ** rng.uniform(2, __import__("math").log2(cls.most_ops)))
+    count = int(2 ** rng.uniform(2, math.log2(cls.most_ops)))
     return config, [(n, ops[n].gen(d)) for n in rng.choices(names, weights, k=count)]
 
 

@@ -53,7 +53,7 @@ def draw_config(d):
     return {"layout": d.pick([0, 0, 1]), "flags": flags, "memory": d.chance(0.5), "single": d.chance(0.2), "null": d.chance(0.05)}
 
 
-class IndexSubject(core.Subject):
+class IndexSubject(core.MemorySubject):
     name = "index"
 
     def __init__(self, lib, config):
@@ -69,7 +69,6 @@ class IndexSubject(core.Subject):
         self.results = (C.c_int * MOST)()
         self.report = C.create_string_buffer(300)
         self.places = [None, None]
-        self.refused = 0
         config = dict(config)
         if config["null"]:
             config.update(layout=0, flags=0, memory=False, single=False)
@@ -85,7 +84,8 @@ class IndexSubject(core.Subject):
             self.c_config.flags = self.flags
             result = lib.lath_index_init(self.at, C.byref(self.c_config))
         both = core.HUGE_PAGES | core.SMALL_PAGES
-        if result == EINVAL and self.flags & both == both:  # the header does not say whether these exclude each other
+        if self.flags & both == both:
+            expect("init with LATH_HUGE_PAGES and LATH_SMALL_PAGES", result, EINVAL)
             self.flags &= ~core.SMALL_PAGES
             self.c_config.flags = self.flags
             result = lib.lath_index_init(self.at, C.byref(self.c_config))
@@ -103,15 +103,6 @@ class IndexSubject(core.Subject):
         return core.Config(C.sizeof(core.Config), layout, flags, rcu,
                            C.addressof(self.memory.struct) if self.memory else None, 0)
 
-    def may_lack(self, what, result):
-        """Returns whether a call failed for want of memory, which it may only if a block was refused."""
-        if result != ENOMEM:
-            return False
-        if not self.memory or self.memory.refused == self.refused:
-            raise Mismatch(f"{what}: -ENOMEM although no memory was refused")
-        self.refused = self.memory.refused
-        return True
-
     def invalid(self, start, size):
         return size == 0 or start + size > TOP or (self.points and size != 1)
 
@@ -124,10 +115,6 @@ class IndexSubject(core.Subject):
             if self.out.tuple() != self.model.item(model):
                 raise Mismatch(f"{what}: the library says {self.out.tuple()}, the model {self.model.item(model)}")
 
-    def same(self, what, got, model):
-        if got != model:
-            raise Mismatch(f"{what}: the library says {got}, the model {model}")
-
     # changes
 
     @op(draw_item, 12)
@@ -137,7 +124,7 @@ class IndexSubject(core.Subject):
         if preloaded:
             preload = Preload()
             result = lib.lath_index_preload(self.at, C.byref(preload))
-            if self.may_lack("preload", result):
+            if self.lacks("preload", result):
                 lib.lath_index_preload_release(self.at, C.byref(preload))
                 return
             expect("preload", result, 0)
@@ -150,7 +137,7 @@ class IndexSubject(core.Subject):
             lib.lath_index_preload_release(self.at, C.byref(preload))
         else:
             result = lib.lath_index_insert_item(self.at, C.byref(item), there)
-            if self.may_lack("insert", result):
+            if self.lacks("insert", result):
                 return
         self.judge_insert("insert", start, size, value, result, self.conflict.tuple() if result == EEXIST and not null else None)
 
@@ -259,7 +246,7 @@ class IndexSubject(core.Subject):
             after = self.model.ceiling(start + 1)
             size = max(0, min(MAX, (TOP if after is None else after) - start + near))
         result = self.lib.lath_index_resize(self.at, start, size)
-        if self.may_lack("resize", result):
+        if self.lacks("resize", result):
             return
         allowed = []
         if self.points:  # not said by the header: not even to size 1
@@ -278,7 +265,7 @@ class IndexSubject(core.Subject):
     @op(lambda d: (d.key(), d.value()))
     def split(self, at, value):
         result = self.lib.lath_index_split(self.at, at, value)
-        if self.may_lack("split", result):
+        if self.lacks("split", result):
             return
         start = self.model.cover(at)
         expect("split", result, ENOENT if start is None else EEXIST if start == at else 0)
@@ -350,7 +337,7 @@ class IndexSubject(core.Subject):
         seen, model, item = [], self.model, Item(start, size, value)
         fn = core.ITEM_FN(lambda _a, i: seen.append(i[0].tuple())) if each else NO_ITEM_FN
         result = self.lib.lath_index_store_range(self.at, C.byref(item), fn, None)
-        if self.may_lack("store_range", result):
+        if self.lacks("store_range", result):
             self.same("store_range without memory calls each", seen, [])
             return
         if self.invalid(start, size):
@@ -438,7 +425,7 @@ class IndexSubject(core.Subject):
             self.many[i] = Item(*item)
         bad = C.c_size_t(77)
         result = self.lib.lath_index_load_sorted(self.at, len(items), self.many, C.byref(bad))
-        if self.may_lack("load_sorted", result):
+        if self.lacks("load_sorted", result):
             return
         wrong = None
         end = 0
@@ -612,7 +599,7 @@ class IndexSubject(core.Subject):
             if not self.points:
                 config.flags = config.flags ^ core.RANKS if not self.holes else config.flags
         result = self.lib.lath_index_clone(C.addressof(copy), self.at, C.byref(config) if config else None)
-        if self.may_lack("clone", result):
+        if self.lacks("clone", result):
             return
         expect("clone", result, 0)
         items = (Item * (len(self.model) + 1))()
@@ -661,7 +648,7 @@ class IndexSubject(core.Subject):
             lib.lath_cursor_unlock(C.byref(cursor))
             return
         result = lib.lath_cursor_lock(C.byref(cursor), at, C.byref(low), C.byref(last))
-        if self.may_lack("cursor_lock", result):
+        if self.lacks("cursor_lock", result):
             return
         expect("cursor_lock", result, 0)
         problem = None
@@ -788,7 +775,7 @@ class IndexSubject(core.Subject):
     def insert_hole(self, size, align, low, high, below, hint, policy, value):
         want = Hole(size, align, low, high, below, hint, policy)
         result = self.lib.lath_index_insert_hole(self.at, C.byref(want), value, C.byref(self.u))
-        if not self.may_lack("insert_hole", result) and self.judge_hole("insert_hole", want, result, self.u.value):
+        if not self.lacks("insert_hole", result) and self.judge_hole("insert_hole", want, result, self.u.value):
             self.model.put(self.u.value, size, value)
 
     @op(lambda d: (d.key() if d.chance(0.5) else 0, d.key() if d.chance(0.5) else 0, d.int(0, 3)), 1)
@@ -819,19 +806,8 @@ class IndexSubject(core.Subject):
         if not leaves:
             self.same("hole_stats.sampled", stats.sampled, 0)
 
-    # memory
-
-    @op(lambda d: (d.int(1, 4), d.int(0, 3)), 2)
-    def refuse_memory(self, nth, more):
-        if self.memory:
-            self.memory.arm(nth, more)
-
     def check(self):
-        broken = self.lib.lath_index_verify(self.at, 2, self.report, 300)
-        if broken:
-            raise Mismatch(f"verify: {broken}, {self.report.value.decode()}")
-        if self.memory:
-            self.memory.check()
+        self.judge_verify(self.lib.lath_index_verify(self.at, 2, self.report, 300))
 
     def check_all(self):
         self.check()
@@ -843,11 +819,7 @@ class IndexSubject(core.Subject):
         if not self.open:
             return
         seen = []
-        if self.memory:
-            self.memory.arm(0, 0)
-        self.lib.lath_index_fini(self.at, core.ITEM_FN(lambda _a, item: seen.append(item[0].tuple())), None)
-        if self.memory:
-            self.memory.check(True)
+        self.end(lambda: self.lib.lath_index_fini(self.at, core.ITEM_FN(lambda _a, item: seen.append(item[0].tuple())), None))
         self.same("fini calls each", sorted(seen), self.model.items())
 
 

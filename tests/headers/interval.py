@@ -52,7 +52,7 @@ def draw(d):
     return first, end, d.value()
 
 
-class IntervalSubject(core.Subject):
+class IntervalSubject(core.MemorySubject):
     name = "interval"
     most_ops = 700
 
@@ -65,7 +65,6 @@ class IntervalSubject(core.Subject):
         super().__init__(lib, config)
         self.closed = config["closed"]
         self.memory = core.Memory() if config["memory"] and not config["null"] else None
-        self.refused = 0
         self.set, self.raw = core.aligned(Set)
         self.at = C.addressof(self.set)
         self.model = collections.Counter()
@@ -83,17 +82,10 @@ class IntervalSubject(core.Subject):
         last = end if self.closed else (end or TOP) - 1
         return (first, last) if first <= last else None
 
-    def same(self, what, got, model):
-        if got != model:
-            raise Mismatch(f"{what}: the library says {got}, the model {model}")
-
     @op(draw, 10)
     def insert(self, first, end, value):
         result = self.lib.lath_intervals_insert(self.at, C.byref(Interval(first, end, value)))
-        if result == ENOMEM:
-            if not self.memory or self.memory.refused == self.refused:
-                raise Mismatch("insert: -ENOMEM although no memory was refused")
-            self.refused = self.memory.refused
+        if self.lacks("insert", result):
             return
         both = self.bounds(first, end)
         expect("insert", result, 0 if both else EINVAL)
@@ -205,17 +197,8 @@ class IntervalSubject(core.Subject):
         n = self.lib.lath_interval_next_batch(C.byref(it), self.many, MOST)
         self.judge("iter_all", self.many, n, MOST, self.model)
 
-    @op(lambda d: (d.int(1, 4), d.int(0, 3)), 2)
-    def refuse_memory(self, nth, more):
-        if self.memory:
-            self.memory.arm(nth, more)
-
     def check(self):
-        broken = self.lib.lath_intervals_verify(self.at, self.report, 300)
-        if broken:
-            raise Mismatch(f"verify: {broken}, {self.report.value.decode()}")
-        if self.memory:
-            self.memory.check()
+        self.judge_verify(self.lib.lath_intervals_verify(self.at, self.report, 300))
 
     def check_all(self):
         self.check()
@@ -225,11 +208,7 @@ class IntervalSubject(core.Subject):
         if not self.open:
             return
         seen = []
-        if self.memory:
-            self.memory.arm(0, 0)
-        self.lib.lath_intervals_fini(self.at, EACH_FN(lambda _a, i: seen.append(i[0].tuple())), None)
-        if self.memory:
-            self.memory.check(True)
+        self.end(lambda: self.lib.lath_intervals_fini(self.at, EACH_FN(lambda _a, i: seen.append(i[0].tuple())), None))
         self.same("fini calls each", sorted(seen), sorted(self.model.elements()))
 
 

@@ -104,10 +104,6 @@ class SortqSubject(core.Subject):
     def number(self, address):
         return None if address is None else (address - self.base) // self.stride
 
-    def same(self, what, got, model):
-        if got != model:
-            raise Mismatch(f"{what}: the library says {got}, the model {model}")
-
     # the model
 
     def key(self, entry):

@@ -73,7 +73,7 @@ def place(d):
     return d.int(-2, 40) if d.chance(0.4) else d.int(0, 20010) if d.chance(0.9) else d.key()
 
 
-class SpaceSubject(core.Subject):
+class SpaceSubject(core.MemorySubject):
     name = "space"
     most_ops = 900
     draw_config = staticmethod(draw_config)
@@ -82,7 +82,6 @@ class SpaceSubject(core.Subject):
         super().__init__(lib, config)
         self.unit, self.flags, self.low = config["unit"], config["flags"], config["low"]
         self.memory = core.Memory() if config["memory"] else None
-        self.refused = 0
         self.taken = core.Ranges()
         high = config["high"] or TOP
         self.segments = {0: [self.low, high, 0, 0]}
@@ -94,18 +93,6 @@ class SpaceSubject(core.Subject):
 
     def create(self):
         expect("create", self.lib.lath_space_create(C.byref(self.space), C.byref(self.c_config)), 0)
-
-    def same(self, what, got, model):
-        if got != model:
-            raise Mismatch(f"{what}: the library says {got}, the model {model}")
-
-    def lacks(self, what, result):
-        if result != ENOMEM:
-            return False
-        if not self.memory or self.memory.refused == self.refused:
-            raise Mismatch(f"{what}: -ENOMEM although no memory was refused")
-        self.refused = self.memory.refused
-        return True
 
     def magazines(self):
         return not self.flags & (NO_ARENAS | NO_MAGAZINES | OWNERS | SPREAD)
@@ -489,17 +476,8 @@ class SpaceSubject(core.Subject):
         for k, s in runs:
             self.taken.put(k, s, cookie)
 
-    @op(lambda d: (d.int(1, 4), d.int(0, 3)), 1)
-    def refuse_memory(self, nth, more):
-        if self.memory:
-            self.memory.arm(nth, more)
-
     def check(self):
-        broken = self.lib.lath_space_verify(self.space, self.report, 300)
-        if broken:
-            raise Mismatch(f"verify: {broken}, {self.report.value.decode()}")
-        if self.memory:
-            self.memory.check()
+        self.judge_verify(self.lib.lath_space_verify(self.space, self.report, 300))
 
     def check_all(self):
         self.check()
@@ -508,11 +486,7 @@ class SpaceSubject(core.Subject):
 
     def close(self):
         if self.space.value:
-            if self.memory:
-                self.memory.arm(0, 0)
-            self.lib.lath_space_destroy(self.space)
-            if self.memory:
-                self.memory.check(True)
+            self.end(lambda: self.lib.lath_space_destroy(self.space))
 
 
 def setup(lib):

@@ -117,10 +117,6 @@ class StoreSubject(core.Subject):
         expect("open", result, 0)
         expect("kind", self.lib.lath_store_kind(self.store), int(self.bytes))
 
-    def same(self, what, got, model):
-        if got != model:
-            raise Mismatch(f"{what}: the library says {str(got)[:300]}, the model {str(model)[:300]}")
-
     def k(self, number, data):
         """The key of this store, for the model and for the library."""
         if not self.bytes:
