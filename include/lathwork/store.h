@@ -293,8 +293,8 @@ LATH_API int lath_store_set_if(struct lath_store *store, struct lath_store_key k
 			       uint64_t version, const void *value, size_t size);
 /* The value is a decimal number of 64 bits: digits, with "-" in front of a negative one, and
  * perhaps one NUL behind them, which stays; an absent key counts as 0. *now (may be NULL) gets the
- * new number. 0 | -EINVAL: the value is no number | -ERANGE: it, or the new one, has more bits. min
- * and max set the value to the lesser and the greater of both numbers (absent: to by). */
+ * new number. 0 | -EINVAL: the value is not a number | -ERANGE: it, or the new one, has more bits.
+ * min and max set the value to the lesser and the greater of both numbers (absent: to by). */
 LATH_API int lath_store_incr(struct lath_store *store, struct lath_store_key key, int64_t by,
 			     int64_t *now);
 LATH_API int lath_store_min(struct lath_store *store, struct lath_store_key key, int64_t by,

@@ -8,8 +8,6 @@
 
 #include <atomic>
 #include <cerrno>
-#include <cmath>
-#include <memory>
 #include <new>
 #include <vector>
 

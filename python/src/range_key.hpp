@@ -32,15 +32,15 @@ inline nb::object number_of_key(uint64_t key) {
 nb::object stop_of(const lath_item& item);
 // The range [start, stop) of numbers. Throws ValueError for an empty one, else as key_of().
 Range any_range_of(nb::handle start, nb::handle stop);
-// The same, and as limited().
+// As any_range_of(); throws as limited() for a range of 2^64 keys.
 Range range_of(nb::handle start, nb::handle stop);
 // The numbers of a sequence or an array. Throws as key_of().
 std::vector<uint64_t> keys_of(nb::handle given);
 
-// What the keys of a RangeMap are. It does not change, so any thread may look at it at any time.
+// The kind of keys that a RangeMap has. It does not change, so any thread may read it at any time.
 class Keys {
 public:
-    // Those of a map whose first range has these bounds. Throws TypeError for what is no bound.
+    // The keys of a map whose first range has these bounds. Throws TypeError for other objects.
     Keys(nb::handle start, nb::handle stop);
 
     // The code of the key, exact: of a change. Else it is the one below. Throws TypeError or

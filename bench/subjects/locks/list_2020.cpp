@@ -39,7 +39,7 @@ struct alignas(64) node {
 node* node_of(word w) { return reinterpret_cast<node*>(w & ~mark); }
 word word_of(node* n) { return reinterpret_cast<word>(n); }
 
-// What a thread has of one list.
+// The state that one thread keeps for one list.
 struct alignas(64) worker {
     std::atomic<std::uint64_t> walks = 0; // odd: in the list
     std::vector<node*> free, unlinked;
