@@ -17,9 +17,9 @@
  */
 #include <linux/cpufeature.h>
 #include <linux/iova.h>
+#include <linux/ktime.h>
 #include <linux/livepatch.h>
 #include <linux/module.h>
-#include <linux/sched/clock.h>
 #include <linux/workqueue.h>
 
 #include "iova/counts.h"
@@ -30,6 +30,11 @@ module_param(magazine, uint, 0444);
 MODULE_PARM_DESC(magazine,
 		 "blocks that a processor keeps of each size, as long as they are not more "
 		 "than 32 MiB; 0: no magazines (default: 256)");
+static char *allocator = "lathwork";
+module_param(allocator, charp, 0444);
+MODULE_PARM_DESC(allocator,
+		 "lathwork (default), or to count and time the kernel's own: rcache as it "
+		 "is, rbtree without its caches");
 bool iova_timing;
 module_param_named(timing, iova_timing, bool, 0644);
 MODULE_PARM_DESC(timing, "measure the time of each call (default: no)");
@@ -45,8 +50,10 @@ struct domain {
 /* Arenas in reserve: 16 MiB of addresses each. */
 #define RESERVE 8
 
-/* All tasks are patched. */
+/* All tasks are patched, and lathwork is to serve. */
 static bool serving;
+/* The kernel's allocator is called without its caches. */
+static bool tree_alone;
 atomic_t iova_domains = ATOMIC_INIT(0);
 
 static struct klp_patch patch;
@@ -140,13 +147,45 @@ static struct lath_space *space_of(struct iova_domain *iovad, bool make)
 
 static u64 now(void)
 {
-	return READ_ONCE(iova_timing) ? local_clock() : 0;
+	return READ_ONCE(iova_timing) ? ktime_get_ns() : 0;
 }
 
 /* Returns the time since `from`, at least 1; 0: calls are not timed. */
 static u64 since(u64 from)
 {
-	return from ? max(local_clock() - from, 1ull) : 0;
+	return from ? max(ktime_get_ns() - from, 1ull) : 0;
+}
+
+/* The kernel's allocator, counted. Returns the first page, or 0. */
+static unsigned long kernel_alloc(struct iova_domain *iovad, unsigned long size,
+				  unsigned long limit_pfn, bool flush_rcache)
+{
+	unsigned long pfn = 0;
+	u64 begin = now();
+	struct iova *iova;
+
+	this_cpu_inc(iova_counts.kernel);
+	if (tree_alone) {
+		iova = own_alloc(iovad, size, limit_pfn, true);
+		if (iova)
+			pfn = iova->pfn_lo;
+	} else {
+		pfn = own_alloc_fast(iovad, size, limit_pfn, flush_rcache);
+	}
+	count_alloc(size, !pfn, since(begin));
+	return pfn;
+}
+
+static void kernel_free(struct iova_domain *iovad, unsigned long pfn, unsigned long size)
+{
+	u64 begin = now();
+
+	this_cpu_inc(iova_counts.kernel);
+	if (tree_alone)
+		free_iova(iovad, pfn);
+	else
+		own_free_fast(iovad, pfn, size);
+	count_free(false, since(begin));
 }
 
 static unsigned long new_alloc_fast(struct iova_domain *iovad, unsigned long size,
@@ -157,14 +196,13 @@ static unsigned long new_alloc_fast(struct iova_domain *iovad, unsigned long siz
 	unsigned long pfn;
 
 	if (!space) {
-		this_cpu_inc(iova_counts.kernel);
-		pfn = own_alloc_fast(iovad, size, limit_pfn, flush_rcache);
+		pfn = kernel_alloc(iovad, size, limit_pfn, flush_rcache);
 		space = space_of(iovad, true);
 		if (!space)
 			return pfn;
 		/* a space was made meanwhile, which may not know of this address */
 		if (pfn)
-			own_free_fast(iovad, pfn, size);
+			kernel_free(iovad, pfn, size);
 	}
 	pfn = iova_space_alloc(space, size, limit_pfn);
 	count_alloc(size, !pfn, since(begin));
@@ -178,8 +216,7 @@ static void new_free_fast(struct iova_domain *iovad, unsigned long pfn, unsigned
 	bool wrong;
 
 	if (!space) {
-		this_cpu_inc(iova_counts.kernel);
-		own_free_fast(iovad, pfn, size);
+		kernel_free(iovad, pfn, size);
 		return;
 	}
 	wrong = iova_space_free(space, pfn, size) == -EINVAL;
@@ -231,6 +268,10 @@ static struct iova *new_alloc(struct iova_domain *iovad, unsigned long size,
 
 static void post_patch(struct klp_object *obj)
 {
+	if (strcmp(allocator, "lathwork")) {
+		pr_info("iova_lathwork: counts what %s serves\n", allocator);
+		return;
+	}
 	smp_store_release(&serving, true); /* pairs with space_of */
 	pr_info("iova_lathwork: serves new addresses; %u blocks per magazine\n", magazine);
 }
@@ -268,6 +309,12 @@ static int __init client_init(void)
 {
 	int ret;
 
+	tree_alone = !strcmp(allocator, "rbtree");
+	if (!tree_alone && strcmp(allocator, "rcache") && strcmp(allocator, "lathwork")) {
+		pr_err("iova_lathwork: allocator %s: it is not lathwork, rcache or rbtree\n",
+		       allocator);
+		return -EINVAL;
+	}
 	/* the kernel's functions are entered behind their first instructions */
 	if (cpu_feature_enabled(X86_FEATURE_IBT)) {
 		pr_err("iova_lathwork: the kernel tracks indirect branches: boot with ibt=off\n");

@@ -13,7 +13,7 @@
 struct counts {
 	u64 allocs, alloc_ns, frees, free_ns;
 	u64 failed; /* no space within the limit */
-	u64 kernel; /* calls that the kernel's own allocator served */
+	u64 kernel; /* of all calls those that the kernel's own allocator served */
 	u64 wrong;  /* frees of what was not allocated */
 	u64 orders[COUNT_ORDERS];
 	u64 times[COUNT_TIMES];

@@ -205,12 +205,23 @@ no_domains() { [ "$(iova_count domains)" = 0 ]; }
 patch_free() { [ "$(stat -c %a /sys/kernel/livepatch/iova_lathwork/enabled)" = 644 ]; }
 patch_pinned() { [ "$(stat -c %a /sys/kernel/livepatch/iova_lathwork/enabled)" = 444 ]; }
 
-# The drive's IOMMU group gets this type of domain: the driver is away meanwhile, and the domain before ends.
+# The IOMMU group of a PCI device without a driver gets this type of domain; the domain before ends.
+group_type() {
+	local group=/sys/bus/pci/devices/$1/iommu_group
+	[ "$(cat $group/type)" = "$2" ] || echo "$2" >$group/type || return
+	[ "$(cat $group/type)" = "$2" ]
+}
+
+# The drive's group, likewise: the driver is away meanwhile.
 drive_domain() {
-	local drive=$1 kind=$2
-	echo "$drive" >/sys/bus/pci/drivers/nvme/unbind || return
-	echo "$kind" >/sys/bus/pci/devices/$drive/iommu_group/type || return
-	[ "$(cat /sys/bus/pci/devices/$drive/iommu_group/type)" = "$kind" ]
+	echo "$1" >/sys/bus/pci/drivers/nvme/unbind && group_type "$1" "$2"
+}
+
+# Loads iova_lathwork, and takes it back, when no domain has addresses of it.
+patch_load() { insmod /iova_lathwork.ko timing=1 "$@" && wait_for patch_settled; }
+patch_unload() {
+	wait_for no_domains && wait_for patch_free || return
+	echo 0 >/sys/kernel/livepatch/iova_lathwork/enabled && wait_for patch_gone && rmmod iova_lathwork
 }
 
 # Verified input and output; all addresses come from lathwork, most are given back.
@@ -227,8 +238,7 @@ drive_verify() {
 # while the drive has addresses, and is taken back in the end.
 stage_iova() {
 	local drive module
-	insmod /lathwork.ko && insmod /iova_lathwork.ko timing=1 || return
-	wait_for patch_settled || return
+	insmod /lathwork.ko && patch_load || return
 	for module in $(cat /drive/order); do
 		insmod /drive/$module || return
 	done
@@ -240,9 +250,29 @@ stage_iova() {
 	if echo 0 2>/dev/null >/sys/kernel/livepatch/iova_lathwork/enabled; then return 1; fi
 	drive_domain "$drive" DMA && echo "$drive" >/sys/bus/pci/drivers/nvme/bind || return
 	drive_verify || return
-	drive_domain "$drive" identity && wait_for no_domains && wait_for patch_free || return
-	echo 0 >/sys/kernel/livepatch/iova_lathwork/enabled && wait_for patch_gone || return
-	rmmod iova_lathwork && rmmod lathwork
+	drive_domain "$drive" identity && patch_unload && rmmod lathwork
+}
+
+# Mappings through the DMA API by a device that does nothing, half of its space held. Each allocator begins with a new
+# domain; with the counters of the allocator's part.
+stage_dma_map() {
+	local allocator device pages threads
+	device=$(basename "$(dirname "$(grep -lx 0x0005 $(grep -lx 0x1b36 /sys/bus/pci/devices/*/vendor | sed 's/vendor/device/'))")")
+	insmod /lathwork.ko && echo dma_bench >/sys/bus/pci/devices/$device/driver_override || return
+	for allocator in ${ALLOCATORS-rcache rbtree lathwork}; do
+		group_type $device DMA-FQ && patch_load allocator=$allocator && insmod /dma_bench.ko fill=${FILL-50} || return
+		for threads in ${THREADS-1 2}; do
+			for pages in ${PAGES-1 32 256}; do
+				echo 0 >/sys/kernel/debug/iova_lathwork
+				echo "$pages $threads ${OPS-200}" >/sys/kernel/debug/dma_bench || return
+				sed "s/^dma_bench:/& $allocator:/" /sys/kernel/debug/dma_bench
+				sed -n "s/^\(failed\|allocation_ns\|free_ns\) /dma_bench: $allocator: &/p" /sys/kernel/debug/iova_lathwork
+				[ "$(iova_count wrong_frees)" = 0 ] || return
+			done
+		done
+		rmmod dma_bench && group_type $device identity && patch_unload || return
+	done
+	rmmod lathwork
 }
 
 # All allocators of I/O addresses, two threads, a bitmap of the pages.
@@ -344,7 +374,7 @@ for stage in $(cat /stages); do
 		echo "guest: pass $stage"
 	else
 		echo "guest: FAIL $stage"
-		rmmod llds range_bench skiplist_test lathwork_test iova_bench lathwork 2>/dev/null # the next stage begins anew
+		rmmod llds range_bench skiplist_test lathwork_test iova_bench dma_bench lathwork 2>/dev/null # the next stage begins anew
 	fi
 done
 echo "guest: done"
