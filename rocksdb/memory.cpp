@@ -91,10 +91,10 @@ char* memory::cut(size_t size, size_t align) {
         const size_t slab = std::clamp(rounded(taken() / 8), least_slab, largest_slab);
         spare* found = find(size, align);
         if (!found && size + align > slab / 2) { // beside the slab
-            // What is aligned to more than the arena's 16 bytes loses some to that, once for
+            // What is aligned to more than the arena's blocks loses some to that, once for
             // several blocks of a size that is asked for often.
-            const size_t more = align - 16;
-            const size_t n = more ? std::clamp(taken() / 32 / size, size_t{1}, size_t{8}) : 1;
+            const size_t more = align - arena_align;
+            const size_t n = align > 16 ? std::clamp(taken() / 32 / size, size_t{1}, size_t{8}) : 1;
             char* block = from_arena(n * size + more);
             pad = padding(block, align);
             keep(block, pad);

@@ -21,6 +21,10 @@ namespace lath_rocksdb {
 
 class memory {
 public:
+    // What an arena aligns to. Alone it aligns to 16, but with several threads in turn blocks
+    // follow each other in multiples of 8.
+    static constexpr size_t arena_align = 8;
+
     explicit memory(rocksdb::Allocator* arena) : arena_(arena) {}
     memory(const memory&) = delete;
     memory& operator=(const memory&) = delete;

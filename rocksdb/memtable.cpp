@@ -61,7 +61,7 @@ memtable::~memtable() {
 
 // Memory of the arena in lines of its own. Throws what the arena throws.
 char* memtable::aligned(size_t size) {
-    char* const block = allocator_->AllocateAligned(size + 64 - 16); // which it aligns to
+    char* const block = allocator_->AllocateAligned(size + 64 - memory::arena_align);
     return block + (-reinterpret_cast<uintptr_t>(block) & 63);
 }
 
