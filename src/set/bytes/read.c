@@ -289,6 +289,10 @@ static bool gather_words(struct gather *g)
 		m = lath_index_scan_back(&g->layer->index, first, 0, item, most, &next);
 	else
 		m = lath_index_scan(&g->layer->index, first, KEY_MAX, item, most, &next);
+	/* rows and buckets are elsewhere: their cache misses overlap */
+	for (i = 0; i < m; i++)
+		if (form_of(item[i].value) != FORM_RECORD)
+			prefetch((const void *)(uintptr_t)item[i].value);
 	for (i = 0; i < m; i++) {
 		u64 word = item[i].value;
 		bool here = near && item[i].key == first;
