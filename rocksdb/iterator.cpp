@@ -16,6 +16,8 @@ void iterator::look(const lath_bytes_key* key, bool back, bool beside) {
     std::fill_n(ahead_ + n, early, n ? ahead_[n - 1] : 0);
     for (uint32_t i = 0; i < early; i++)
         __builtin_prefetch(ahead(i));
+    for (uint32_t i = 0; i < soon; i++)
+        prefetch_rest(ahead(i));
     ends_[back] = n;
     ends_[!back] = 0;
     i_ = 1;
