@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 from proxy import Proxy
+from redis.crc import key_slot
 from servers import Server, free_port, wait_for
 
 
@@ -15,7 +16,7 @@ class Cluster:
     def __init__(self, kind, node_timeout=1500):
         self.servers, self.addresses, self.proxy = [], [], Proxy()
         options = {"cluster-enabled": "yes", "cluster-config-file": "nodes.conf", "cluster-node-timeout": node_timeout,
-                   "appendonly": "no", "repl-diskless-sync-delay": 0, "cluster-require-full-coverage": "no",
+                   "appendonly": "yes", "appendfsync": "always", "repl-diskless-sync-delay": 0, "cluster-require-full-coverage": "no",
                    "cluster-replica-validity-factor": 0, "protected-mode": "no", "cluster-announce-ip": "127.0.0.1"}
         self.proxy.start()
         try:
@@ -60,6 +61,16 @@ class Cluster:
 
     def primaries(self):
         return [server for server in self.servers if server.alive() and self.role(server)[0] == "master"]
+
+    def slots_of(self, server):
+        """(first, last) of each run of slots that this server has, as it knows."""
+        mine = next(line for line in server("CLUSTER", "NODES").decode().split("\n") if "myself" in line)
+        return [(int(run.split("-")[0]), int(run.split("-")[-1])) for run in mine.split()[8:] if not run.startswith("[")]
+
+    def owner(self, key):
+        """The primary that has the slot of a key."""
+        slot = key_slot(key.encode())
+        return next(server for server in self.primaries() if any(first <= slot <= last for first, last in self.slots_of(server)))
 
     def replica_of(self, primary):
         port = self.addresses[self.servers.index(primary)][1]

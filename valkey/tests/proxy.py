@@ -2,8 +2,8 @@
 """A network between servers that can be cut: every connection passes through a thread here.
 
 A server has an address of its own, 127.0.0.11 and so on, from which it also makes its connections; so the proxy knows both
-ends. Servers announce the proxy's ports. Bytes on a connection that is cut wait, and pass when it is mended, as after a loss
-of packets. When one end closes a connection, what has not passed is lost."""
+ends. Servers announce the proxy's ports. Bytes that a cut holds back wait, and pass when it is mended, as after a loss of
+packets. When one end closes a connection, what has not passed is lost."""
 import selectors
 import socket
 import threading
@@ -23,7 +23,8 @@ class Proxy(threading.Thread):
         super().__init__(daemon=True)
         self.poll = selectors.DefaultSelector()
         self.lock = threading.RLock()
-        self.cut_off, self.connections, self.servers, self.stopped = set(), set(), [], False
+        self.cut_off = set()  # (from, to): numbers of servers between which no byte passes in this direction
+        self.connections, self.servers, self.stopped = set(), [], False
 
     @staticmethod
     def host(number):
@@ -48,8 +49,13 @@ class Proxy(threading.Thread):
 
     def cut(self, number):
         """Nothing passes any more between this server and the others. Clients still reach it."""
+        others = [other for other in range(len(self.servers)) if other != number]
+        self.cut_links([(number, other) for other in others] + [(other, number) for other in others])
+
+    def cut_links(self, links):
+        """links: (from, to). A connection that is begun needs both directions."""
         with self.lock:
-            self.cut_off.add(number)
+            self.cut_off.update(links)
             self.refresh()
 
     def mend(self):
@@ -57,8 +63,16 @@ class Proxy(threading.Thread):
             self.cut_off.clear()
             self.refresh()
 
-    def is_cut(self, connection):
-        return None not in connection.ends and any(end in self.cut_off for end in connection.ends)
+    def drop_clients(self, number):
+        """Closes the connections of clients to this server; an answer that is on its way is lost."""
+        with self.lock:
+            for connection in list(self.connections):
+                if connection.ends == (None, number):
+                    self.close(connection)
+
+    def is_cut(self, connection, source):
+        """Whether what the socket `source` of the connection has sent is held back."""
+        return connection.ends[::1 if source is connection.near else -1] in self.cut_off
 
     def refresh(self):
         for connection in list(self.connections):
@@ -71,11 +85,10 @@ class Proxy(threading.Thread):
         """What the thread waits for: bytes to read, unless the connection is cut or there are too many, and room to write."""
         for sock in (connection.near, connection.far):
             events = 0
-            if not self.is_cut(connection):
-                if len(connection.waiting[connection.other(sock)]) < 1 << 20:
-                    events |= selectors.EVENT_READ
-                if connection.waiting[sock]:
-                    events |= selectors.EVENT_WRITE
+            if not self.is_cut(connection, sock) and len(connection.waiting[connection.other(sock)]) < 1 << 20:
+                events |= selectors.EVENT_READ
+            if not self.is_cut(connection, connection.other(sock)) and connection.waiting[sock]:
+                events |= selectors.EVENT_WRITE
             registered = sock in self.poll.get_map()
             if events and registered:
                 self.poll.modify(sock, events, connection)
@@ -90,7 +103,7 @@ class Proxy(threading.Thread):
         source = int(peer[0].rsplit(".", 1)[1]) - 11
         connection = Connection(near, (source if 0 <= source < len(self.servers) else None, number))
         self.connections.add(connection)
-        if self.is_cut(connection):
+        if connection.ends in self.cut_off or connection.ends[::-1] in self.cut_off:
             return
         try:
             connection.far = socket.create_connection(self.servers[number][port], timeout=1)
@@ -113,7 +126,7 @@ class Proxy(threading.Thread):
 
     def move(self, connection, sock, events):
         try:
-            if events & selectors.EVENT_READ:
+            if events & selectors.EVENT_READ and not self.is_cut(connection, sock):
                 data = sock.recv(65536)
                 if not data:
                     self.close(connection)
@@ -121,7 +134,7 @@ class Proxy(threading.Thread):
                 connection.waiting[connection.other(sock)] += data
                 sock = connection.other(sock)
             data = connection.waiting[sock]
-            if data:
+            if data and not self.is_cut(connection, connection.other(sock)):
                 del data[:sock.send(data)]
         except BlockingIOError:
             pass
@@ -136,7 +149,7 @@ class Proxy(threading.Thread):
                 with self.lock:
                     if isinstance(key.data, tuple):
                         self.accept(key.fileobj, *key.data)
-                    elif key.data in self.connections and not self.is_cut(key.data):
+                    elif key.data in self.connections:
                         self.move(key.data, key.fileobj, events)
 
     def stop(self):

@@ -4,8 +4,8 @@ import sys
 import time
 
 from cluster import Cluster
+from cluster_faults import Durable, ShardedPool, check_durable
 from servers import wait_for
-from test_cluster import Client, ShardedPool, check
 
 
 def main():
@@ -14,7 +14,7 @@ def main():
     try:
         print(f"{kind}: three primaries, three replicas, ports {', '.join(str(port) for _, port in cluster.addresses)}")
         ShardedPool(cluster.addresses, "ids", shards=12).create(0, 1 << 40)
-        clients = [Client(cluster, name) for name in ("left", "right")]
+        clients = [Durable(cluster, name) for name in ("left", "right")]
         for client in clients:
             client.start()
         time.sleep(2)
@@ -32,7 +32,9 @@ def main():
             client.stop = True
         for client in clients:
             client.join()
-        check(cluster, clients, ["kill"])
+        wrong = check_durable(cluster, clients)
+        if wrong:
+            sys.exit("\n".join(wrong))
         print(f"{sum(client.n for client in clients)} allocations; {sum(len(client.sure) for client in clients)} ranges were "
               "acknowledged and not freed: all are there, and no two overlap")
     finally:
