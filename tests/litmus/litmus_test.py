@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
-"""litmus_test [--table]
+"""litmus_test [--table] [--herd]
 
 The order that doc/locking.md promises is sufficient, and each barrier is needed.
 
@@ -12,7 +12,7 @@ The order that doc/locking.md promises is sufficient, and each barrier is needed
 4. The tests and the code agree: the acquires, releases and barriers of each function, with their fields, are those of the
    statements that name it, in the same order, and each of them is in a test; the table of memory order in doc/locking.md names
    for each row the tests, and these name all functions of the row.
---table prints for each statement in which models its test needs it.
+--table prints for each statement in which models its test needs it. --herd asks herd7 too: herd.py.
 """
 import pathlib
 import re
@@ -20,6 +20,7 @@ import sys
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import herd  # noqa: E402
 import memory_model  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -171,7 +172,7 @@ def main():
     print(f"proof: {shapes} published outcomes, {len(tests)} tests, {statements} acquires, releases and barriers of functions, "
           f"{checks} searches of all executions")
     print("".join(f"{error}\n" for error in errors) + f"{shapes + checks} passed, {len(errors)} failed")
-    sys.exit(bool(errors))
+    sys.exit(bool(errors) or "--herd" in sys.argv[1:] and not herd.agrees())
 
 
 main()

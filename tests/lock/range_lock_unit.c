@@ -51,6 +51,7 @@ static int arguments_are_checked(void)
 	CHECK(is_free(&locks, 0, 1, EXCLUSIVE) && !is_free(&locks, ~0ull, 1, SHARED));
 	CHECK(lath_range_resize(&locks, &hold, 1, 0) == -EINVAL);
 	CHECK(lath_range_resize(&locks, &hold, 2, ~0ull) == -EINVAL);
+	CHECK(lath_range_resize(&locks, &hold, 3, ~0ull) == -EINVAL);
 	CHECK(lath_range_resize(&locks, &hold, 0, 1) == -EINVAL);
 	lath_range_unlock(&locks, &hold);
 	CHECK(!lath_range_locks_verify(&locks));

@@ -431,6 +431,7 @@ class Run:
         self.planned = []  # each fault once, in an order that is drawn; then again
         self.totals = collections.defaultdict(collections.Counter)
         self.cluster, self.number, self.durable = Cluster(kind), 0, []
+        self.broken = False  # the cluster is not whole after a round; there can be no other
         try:
             ShardedPool(self.cluster.addresses, "ids", shards=12).create(0, 1 << 40)
         except BaseException:
@@ -454,11 +455,14 @@ class Run:
         time.sleep(0.5)
         wrong = self.inject(fault)
         time.sleep(0.5)
-        wrong += self.finish(of, clients)
+        ended = [f"the server at port {server.port} ended: {server.log.read_text(errors='replace')[-1000:]}"
+                 for server in cluster.servers if not server.alive()]
         wins, late, failed = check_logs_of_servers(cluster, begins)
-        wrong += failed
+        wrong += ended + failed
+        self.broken = bool(wrong)
+        wrong += self.finish(of, clients)
         kept = not sum(wins.values()) or (fault == "failover" and not late)
-        if not failed:
+        if not self.broken:
             wrong += self.compare(of, fault, primary_of, wins, kept)
         if wrong:
             print(f"seed {self.seed}, round {self.number}, {fault}: history in {self.write(of, fault, wins, wrong)}", flush=True)
@@ -486,7 +490,7 @@ class Run:
 
     def finish(self, of, clients):
         """Ends the clients, reads all keys a last time. Returns what is wrong."""
-        wait_for(lambda: all(client.n > 3 or client.error for client in self.durable), 60)
+        wait_for(lambda: self.broken or all(client.n > 3 or client.error for client in self.durable), 60)
         of.stop = True
         for client in self.durable:
             client.stop = True
@@ -495,7 +499,7 @@ class Run:
         wrong = [f"a client ended: {client.error!r}" for client in (*clients, *self.durable) if client.error]
         wrong += ["a client does not end" for client in (*clients, *self.durable) if client.is_alive()]
         router = Router(self.cluster.addresses, self.rng)
-        for key, calls in of.calls.items():
+        for key, calls in of.calls.items() if not self.broken else ():
             call = Call(0, FINAL[key.split(":")[0]], of.since())
             call.reply, call.returned = plain(router.call(call, key, 60)), of.since()
             calls.append(call)
@@ -518,6 +522,8 @@ class Run:
                         ("unanswered", sum(call.lost for calls in (*of.calls.values(), *(log.values() for log in of.logs.values()))
                                            for call in calls))):
             count[name] += n
+        print(f"round {self.number}: {fault}: {sum(map(len, of.calls.values()))} calls in histories, {sum(wins.values())} takeovers, "
+              f"{lost} acknowledged writes lost, {len(wrong)} promises broken", flush=True)
         for key in of.keys():
             Router(self.cluster.addresses, self.rng).call(Call(0, ("UNLINK",), 0), key)
         return wrong
@@ -569,14 +575,14 @@ def main():
     bad = 0
     try:
         print(f"{asked.kind}, seed {run.seed}, {asked.rounds} rounds", flush=True)
-        for _ in range(asked.rounds):
+        while run.number < asked.rounds and not run.broken:
             wrong = run.round()
             print("\n".join(wrong), end="\n" * bool(wrong), flush=True)
             bad += bool(wrong)
         run.report()
     finally:
         run.stop()
-    print(f"{asked.rounds - bad} passed, {bad} failed")
+    print(f"{run.number - bad} passed, {bad} failed")
     return 1 if bad else 0
 
 

@@ -9,7 +9,7 @@ from history import Call, explain
 from servers import KINDS, seed
 
 FIRST = ("lag", "cut")  # in every run: those that lose most where something is wrong
-ROUNDS = int(os.environ.get("LATH_CLUSTER_ROUNDS", "100" if os.environ.get("LATH_VALKEY_LONG") else "6"))
+ROUNDS = int(os.environ.get("LATH_CLUSTER_ROUNDS", "100" if os.environ.get("LATH_VALKEY_LONG") else "5"))
 
 
 def history(*rows):
