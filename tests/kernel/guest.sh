@@ -275,6 +275,36 @@ stage_dma_map() {
 	rmmod lathwork
 }
 
+# Reads and writes of a drive by 16 threads, each in 20 MB of its own, one after the other and at random: without the
+# IOMMU, and with each allocator.
+stage_io_table() {
+	local drive module allocator how bs
+	insmod /lathwork.ko || return
+	for module in $(cat /drive/order); do
+		insmod /drive/$module || return
+	done
+	wait_for [ -b /dev/nvme0n1 ] || return
+	drive=$(basename "$(readlink -f /sys/class/nvme/nvme0/device)")
+	for allocator in off ${ALLOCATORS-rbtree rcache lathwork}; do
+		drive_domain "$drive" identity || return
+		if [ $allocator != off ]; then group_type "$drive" DMA-FQ && patch_load allocator=$allocator || return; fi
+		echo "$drive" >/sys/bus/pci/drivers/nvme/bind && wait_for [ -b /dev/nvme0n1 ] || return
+		for how in read write randread randwrite; do
+			case $how in rand*) bs=4k ;; *) bs=1m ;; esac
+			[ $allocator = off ] || echo 0 >/sys/kernel/debug/iova_lathwork
+			fio --name=io --filename=/dev/nvme0n1 --direct=1 --thread --ioengine=psync --rw=$how --bs=$bs --numjobs=16 \
+				--size=20m --offset_increment=20m --time_based --runtime=${IO_SECONDS-4} --group_reporting --eta=never \
+				--output-format=terse --output=/tmp/fio || return
+			awk -F';' -v "what=$allocator $how $bs" '{ print "iova_table: " what ": " ($7 + $48) " KiB/s, error " $5; exit $5 != 0 }' \
+				/tmp/fio || return
+			[ $allocator = off ] || sed -n "s/^allocation_ns /iova_table: $allocator $how: &/p" /sys/kernel/debug/iova_lathwork
+		done
+		[ $allocator = off ] || { drive_domain "$drive" identity && patch_unload && echo "$drive" >/sys/bus/pci/drivers/nvme/bind; } || return
+		wait_for [ -b /dev/nvme0n1 ] || return
+	done
+	echo "$drive" >/sys/bus/pci/drivers/nvme/unbind && rmmod lathwork
+}
+
 # All allocators of I/O addresses, two threads, a bitmap of the pages.
 stage_iova_bench() {
 	local subject genalloc=genalloc
@@ -332,10 +362,11 @@ stage_iova_figures() {
 stage_iova_full() {
 	local subject
 	insmod /lathwork.ko || return
-	for subject in rcache space arenas holes maple; do
+	for subject in ${SUBJECTS-rcache space arenas holes maple}; do
 		insmod /iova_bench.ko subject=$subject fill=100 pages=0 ops=64 && rmmod iova_bench || return
 	done
-	rmmod lathwork
+	echo "iova_full: magazine=256:"
+	insmod /iova_bench.ko subject=space magazine=256 fill=100 pages=0 ops=64 && rmmod iova_bench && rmmod lathwork
 }
 
 # The longest time with interrupts off, for modules built with LATH_IRQS_TIMED=1: half full, and so full that requests

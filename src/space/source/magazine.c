@@ -136,12 +136,13 @@ static __always_inline struct slot *slot_lock(struct lath_space *space)
 #endif
 }
 
-/* Fills the empty magazine of a locked slot, by up to a quarter, from the first set. Returns the
- * number of blocks, which the caller counts. */
+/* Fills the empty magazine of a locked slot from the first set, by up to half of what the
+ * least shape has: room for longer bursts is for frees, and a fill of that size would split what a
+ * nearly full space has left. Returns the number of blocks, which the caller counts. */
 static noinline unsigned int magazine_fill(struct lath_space *space, struct slot *slot,
 					   unsigned int order)
 {
-	unsigned int want = (capacity(slot, order) + 3) / 4, n;
+	unsigned int want = (min(capacity(slot, order), 2u * least.size[order]) + 3) / 4, n;
 	struct arena_set *set = &space->first.set[0];
 	u64 size = space->config.unit << order, *count;
 	struct small_request blocks;
