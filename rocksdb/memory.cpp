@@ -35,10 +35,17 @@ size_t memory::list_of(size_t size) {
     return std::min(list, lists - 1);
 }
 
-// Throws what the arena throws.
+thread_local bool memory::grown;
+
+// Throws what the arena throws. How much memory is worth a grace period: a 32nd of what there is,
+// so that there are some hundred in the life of a large memtable.
 char* memory::from_arena(size_t size) {
     char* block = arena_->AllocateAligned(size);
     taken_.store(taken() + size, std::memory_order_relaxed);
+    if (taken() > limit_) {
+        grown = true;
+        limit_ = taken() + std::max(taken() / 32, size_t{1024});
+    }
     return block;
 }
 

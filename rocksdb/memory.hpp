@@ -32,6 +32,14 @@ public:
     lath_allocator allocator();
     // Bytes taken from the arena.
     size_t taken() const { return taken_.load(std::memory_order_relaxed); }
+    // Has this thread taken so much from an arena since the last time that a grace period pays,
+    // after which the blocks that the index has left serve again? Says so once.
+    static bool has_grown() {
+        if (__builtin_expect(!grown, 1))
+            return false;
+        grown = false;
+        return true;
+    }
 
 private:
     struct spare {
@@ -50,6 +58,8 @@ private:
     void merge();
     void keep(char* begin, size_t size);
 
+    static thread_local bool grown __attribute__((tls_model("initial-exec")));
+
     rocksdb::Allocator* arena_;
     std::mutex mutex_;
     char* at_ = nullptr; // what is left of the slab that blocks are cut from
@@ -57,6 +67,7 @@ private:
     std::atomic<size_t> taken_{0}; // changed under the mutex
     std::array<spare*, lists> free_{};
     size_t given_ = 0; // back, since neighbours were last merged
+    size_t limit_ = 0; // of bytes taken: more, and it has grown
 };
 
 } // namespace lath_rocksdb

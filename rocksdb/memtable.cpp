@@ -95,6 +95,8 @@ bool memtable::InsertKey(rocksdb::KeyHandle handle) {
         changes_.fetch_add(1, std::memory_order_release);
     if (is_sampled(key_of_entry(entry), sampled) && made->from.taken() > least_sampled)
         sample(*made, value_of(entry));
+    if (memory::has_grown()) // not in the insert, which is a section
+        lath_rcu_auto.drain();
     return true;
 }
 

@@ -27,7 +27,8 @@ public:
     void Insert(rocksdb::KeyHandle handle) override { InsertKey(handle); }
     void InsertConcurrently(rocksdb::KeyHandle handle) override { InsertKey(handle); }
     // Returns false if there is an entry with this key and sequence number. Throws std::bad_alloc,
-    // and std::length_error for keys of more than a GiB.
+    // and std::length_error for keys of more than a GiB. At times it waits until calls that are
+    // under way in other threads have ended: not in a section of lathwork's.
     bool InsertKey(rocksdb::KeyHandle handle) override;
     // The index finds the place of a neighbour faster than a hint is kept.
     bool InsertKeyWithHint(rocksdb::KeyHandle handle, void**) override { return InsertKey(handle); }

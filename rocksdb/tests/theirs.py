@@ -125,6 +125,7 @@ def crash(mode, directory):
 
 
 def main():
+    sys.stdout.reconfigure(line_buffering=True)  # it takes half an hour
     passed = failed = skipped = 0
     with tempfile.TemporaryDirectory(dir="/dev/shm") as directory:
         good = bench(directory)
