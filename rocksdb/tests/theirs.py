@@ -10,6 +10,7 @@ import os
 import pathlib
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -71,6 +72,27 @@ def rust(directory):
     output, code = run(["cargo", "run", "-q", "--locked", "--manifest-path", HERE.parent / "rust" / "Cargo.toml", "--", f"{directory}/db"],
                        LIMIT, directory, environment)
     print(f"rust: {output.strip()}")
+    return code == 0
+
+
+def java(directory):
+    """MemtableTest.java in the RocksDB of Maven with this version: returns whether it ran; None: nothing to run it with."""
+    if not shutil.which("javac") or not shutil.which("mvn"):
+        print("skipped: java: there is no javac, or no mvn")
+        return None
+    version = AT.name.partition("-")[2]
+    jar, build = f"{directory}/rocksdbjni-{version}.jar", AT / "java"
+    steps = [["cmake", "--preset", "rocksdb", "-S", HERE.parents[1], "-B", build, "-DLATH_ROCKSDB=ON", "-DLATH_ROCKSDB_JAVA_OLD_STRINGS=OFF",
+              f"-DLATH_ROCKSDB_INCLUDE={SOURCE / 'include'}"],
+             ["cmake", "--build", build, "-j", "2", "--target", "lathwork_rocksdb_java"],
+             ["mvn", "-q", "dependency:copy", f"-Dartifact=org.rocksdb:rocksdbjni:{version}", f"-DoutputDirectory={directory}"],
+             ["javac", "-d", directory, "-cp", jar, HERE / "MemtableTest.java"],
+             ["java", "-cp", f"{directory}:{jar}", "MemtableTest", build / "lib" / "liblathwork-rocksdb-java.so"]]
+    for step in steps:
+        output, code = run(step, LIMIT, directory)
+        if code:
+            break
+    print(f"java: {output.strip()}")
     return code == 0
 
 
@@ -137,8 +159,8 @@ def main():
         good = bench(directory)
         more = product(directory)
         passed, failed = passed + good + more[0], failed + (not good) + more[1]
-        good = rust(directory)
-        passed, failed = passed + good, failed + (not good)
+        for good in rust(directory), java(directory):
+            passed, failed = passed + (good is True), failed + (good is False)
     differences = expected()
     for program in sorted(DEBUG.glob("*_test")):
         with tempfile.TemporaryDirectory(dir="/dev/shm") as directory:
