@@ -11,7 +11,8 @@
  *              max
  *   bits       __ffs64 __fls64 fls64 hweight64  little_endian
  *   memory     READ_ONCE WRITE_ONCE smp_load_acquire smp_store_release smp_rmb smp_wmb
- *              lath_load_pointer smp_mb smp_mb__after_atomic barrier cmpxchg_acquire lath_swap
+ *              lath_load_pointer smp_mb smp_mb__after_atomic barrier cmpxchg cmpxchg_acquire
+ *              lath_swap
  *              prefetch prefetchw
  *              memcpy memmove memset memcmp
  *              move_words

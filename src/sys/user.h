@@ -129,6 +129,13 @@ static inline u64 cmpxchg_acquire(u64 *p, u64 old, u64 new)
 	return old;
 }
 
+/* Orders what comes before and after. */
+static inline u64 cmpxchg(u64 *p, u64 old, u64 new)
+{
+	__atomic_compare_exchange_n(p, &old, new, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+	return old;
+}
+
 static inline u64 lath_fetch_add(u64 *p, u64 n)
 {
 	return __atomic_fetch_add(p, n, __ATOMIC_RELAXED);

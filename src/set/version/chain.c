@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * chain.c - the records of one key: what a snapshot sees of them, and how they leave.
+ *
+ * A record that leaves is marked first, by LEFT in its `older`, so that this link does not change
+ * any more. Then the link that leads to it is set to what it says. If that link is marked itself,
+ * or has changed, all records of the key that are marked are taken out, from the head on. (After
+ * Harris 2001, Michael 2002.)
+ */
+#include "set/version/chain.h"
+
+u64 chain_see(struct versions_set *set, u64 head, const struct snapshot *at)
+{
+	struct version *version = version_of(set, head);
+	u64 value = head;
+
+	if (!at) { /* a snapshot taken later shows it: it must have its time */
+		version_time(set, head & ERASED ? &version->end : &version->begin);
+		return head & ERASED ? 0 : head;
+	}
+	for (;;) {
+		if (value & ERASED && version_time(set, &version->end) <= at->time)
+			return 0;
+		if (version_time(set, &version->begin) <= at->time)
+			return value & ~ERASED;
+		value = smp_load_acquire(&version->older) & ~LEFT; /* pairs with chain_sweep */
+		if (!value)
+			return 0;
+		version = version_of(set, value);
+	}
+}
+
+/* ---- records that left ---- */
+
+static void leaving_free(struct lath_rcu_head *head)
+{
+	struct leaving *leaving = container_of(head, struct leaving, rcu);
+	struct versions_set *set = leaving->set;
+	u64 value, next;
+
+	lath_retired();
+	lath_call_enter();
+	/* nobody else changes it unless it is 0 */
+	LATH_ASSERT(leaving->waiting);
+	for (value = leaving->waiting; value; value = next) {
+		next = version_of(set, value)->link;
+		if (set->records.free)
+			set->records.free(set->records.ctx, record_of(value));
+	}
+	lath_spin_lock(&leaving->lock);
+	next = leaving->left;
+	leaving->left = 0;
+	leaving->waiting = next; /* 0: the set may end now (chain_drain) */
+	lath_spin_unlock(&leaving->lock);
+	if (next)
+		lath_retire(set->rcu, &leaving->rcu, leaving_free);
+	lath_call_exit();
+	lath_retired_end();
+}
+
+/* Free a record that no link leads to, after a grace period. */
+static void leave(struct versions_set *set, u64 value)
+{
+	struct leaving *leaving = &set->leaving[lath_stripe() % LEAVINGS];
+	bool begin;
+
+	lath_spin_lock(&leaving->lock);
+	begin = !leaving->waiting;
+	version_of(set, value)->link = begin ? 0 : leaving->left;
+	if (begin)
+		leaving->waiting = value & ~ERASED;
+	else
+		leaving->left = value & ~ERASED;
+	lath_spin_unlock(&leaving->lock);
+	if (begin)
+		lath_retire(set->rcu, &leaving->rcu, leaving_free);
+}
+
+/* ---- out of the chain ---- */
+
+/* Mark a record as leaving. With `all` those below it leave with it: no snapshot needs them. */
+static void chain_mark(struct versions_set *set, u64 value, bool all)
+{
+	u64 *link = &version_of(set, value)->older, older = READ_ONCE(*link), seen;
+
+	for (;; older = seen) {
+		LATH_ASSERT(!(older & LEFT)); /* N3: one thread lets it leave */
+		seen = cmpxchg(link, older, (all ? 0 : older) | LEFT);
+		if (seen == older)
+			return;
+	}
+}
+
+/* Take all records out of the chain of a key that are marked. */
+static void chain_sweep(struct versions_set *set, const struct lath_bytes_key *key)
+{
+	u64 head, *link, value, next;
+
+again:
+	if (!lath_bytes_get(&set->heads, key, &head))
+		return;
+	link = &version_of(set, head)->older;
+	value = smp_load_acquire(link); /* pairs with cmpxchg here */
+	if (value & LEFT) {
+		LATH_ASSERT(head & ERASED);
+		/* of several threads one erases it, or a new head was put in front */
+		lath_bytes_erase_if(&set->heads, head, NULL);
+		goto again;
+	}
+	while (value) {
+		struct version *version = version_of(set, value);
+
+		next = smp_load_acquire(&version->older); /* pairs with cmpxchg here */
+		if (!(next & LEFT)) {
+			link = &version->older;
+		} else if (cmpxchg(link, value, next & ~LEFT) != value) {
+			lath_delay("a chain has changed");
+			goto again;
+		}
+		value = next & ~LEFT;
+	}
+}
+
+/* ---- judging ---- */
+
+/* Where a record is. */
+struct seat {
+	bool there;   /* it is in the chain of its key */
+	bool head;    /* ... first in it */
+	u64 from, to; /* snapshots of these times need it, or what is below it */
+};
+
+/* Returns the oldest time in the chain from this record on. */
+static u64 chain_begin(struct versions_set *set, u64 value)
+{
+	u64 begin;
+
+	do {
+		struct version *version = version_of(set, value);
+
+		begin = version_time(set, &version->begin);
+		value = smp_load_acquire(&version->older) & ~LEFT; /* pairs with chain_sweep */
+	} while (value);
+	return begin;
+}
+
+static struct seat chain_find(struct versions_set *set, u64 wanted)
+{
+	struct lath_bytes_key key = version_key(set, wanted);
+	struct version *version = version_of(set, wanted), *newer;
+	struct seat seat = { .there = false };
+	u64 head, value;
+
+	if (!lath_bytes_get(&set->heads, &key, &head))
+		return seat;
+	if (version_of(set, head) == version) {
+		LATH_ASSERT(head & ERASED);
+		return (struct seat){ true, true, chain_begin(set, wanted),
+				      version_time(set, &version->end) };
+	}
+	newer = version_of(set, head);
+	for (value = smp_load_acquire(&newer->older) & ~LEFT; value; /* pairs with chain_sweep */
+	     value = smp_load_acquire(&newer->older) & ~LEFT) {
+		if (version_of(set, value) == version) {
+			seat.there = true;
+			seat.from = version_time(set, &version->begin);
+			/* what was erased hides what is below it, if there is anything */
+			seat.to = value & ERASED && !(smp_load_acquire(&version->older) & ~LEFT)
+					  ? version_time(set, &version->end)
+					  : version_time(set, &newer->begin);
+			return seat;
+		}
+		newer = version_of(set, value);
+	}
+	return seat;
+}
+
+/* Keep a record, or let it leave. */
+static void chain_judge(struct versions_set *set, u64 value)
+{
+	struct seat seat = chain_find(set, value);
+
+	if (seat.there) {
+		struct lath_bytes_key key;
+
+		if (snapshot_keep(set, value, seat.from, seat.to))
+			return;
+		/* If it is the head, the key was erased, and no snapshot needs what is below: a new
+		 * head shall not lead there. */
+		chain_mark(set, value, seat.head);
+		key = version_key(set, value);
+		chain_sweep(set, &key);
+	}
+	leave(set, value);
+}
+
+void chain_replaced(struct versions_set *set, u64 newer, u64 older)
+{
+	struct version *now, *was = version_of(set, older);
+
+	if (!newer) {
+		chain_judge(set, older);
+		return;
+	}
+	now = version_of(set, newer);
+	if (snapshot_keep(set, older, version_time(set, &was->begin),
+			  version_time(set, &now->begin)))
+		return;
+	/* mostly it is the only one below */
+	if (READ_ONCE(was->older) || cmpxchg(&now->older, older, 0) != older) {
+		struct lath_bytes_key key = version_key(set, older);
+
+		chain_mark(set, older, false);
+		chain_sweep(set, &key);
+	}
+	leave(set, older);
+}
+
+bool chain_settle(struct versions_set *set, unsigned int most)
+{
+	for (; most && READ_ONCE(set->loose); most--) {
+		u64 value = snapshot_loose(set);
+
+		if (!value)
+			break;
+		chain_judge(set, value);
+	}
+	return !most;
+}
+
+/* ---- release ---- */
+
+static void settle_loose(struct lath_rcu_head *head)
+{
+	struct versions_set *set = container_of(head, struct versions_set, loose_rcu);
+	bool more;
+
+	lath_retired();
+	lath_call_enter();
+	lath_reader_enter(set->rcu);
+	chain_settle(set, 256);
+	lath_reader_exit(set->rcu);
+	lath_spin_lock(&set->lock);
+	more = set->loose;
+	set->loosing = more;
+	lath_spin_unlock(&set->lock);
+	if (more)
+		lath_retire(set->rcu, &set->loose_rcu, settle_loose);
+	lath_call_exit();
+	lath_retired_end();
+}
+
+void lath_snapshot_release(struct lath_versions *public, struct lath_snapshot *snapshot)
+{
+	struct versions_set *set = versions_of(public);
+	struct snapshot *s = (struct snapshot *)(void *)snapshot;
+	bool begin;
+
+	lath_call_enter();
+	lath_spin_lock(&set->lock);
+	if (s->newer)
+		s->newer->older = s->older;
+	else
+		set->newest = s->older;
+	if (s->older)
+		s->older->newer = s->newer;
+	WRITE_ONCE(set->active, set->active - 1);
+	if (s->held) {
+		version_of(set, s->last)->link = set->loose;
+		WRITE_ONCE(set->loose, s->held);
+	}
+	begin = set->loose && !set->loosing;
+	if (begin)
+		set->loosing = true;
+	lath_spin_unlock(&set->lock);
+	if (begin)
+		lath_retire(set->rcu, &set->loose_rcu, settle_loose);
+	lath_call_exit();
+}
+
+/* Returns whether records wait to be judged or freed. */
+static bool chain_waits(struct versions_set *set)
+{
+	unsigned int i;
+	bool waits;
+
+	lath_call_enter();
+	lath_spin_lock(&set->lock);
+	waits = set->loosing;
+	lath_spin_unlock(&set->lock);
+	for (i = 0; i < LEAVINGS; i++) {
+		lath_spin_lock(&set->leaving[i].lock);
+		waits = waits || set->leaving[i].waiting;
+		lath_spin_unlock(&set->leaving[i].lock);
+	}
+	lath_call_exit();
+	return waits;
+}
+
+void chain_drain(struct versions_set *set)
+{
+	LATH_ASSERT(!set->active);
+	/* the callback that judges comes before those that free */
+	while (chain_waits(set))
+		lath_retire_drain(set->rcu);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * snapshot.c - times, snapshots, and which records they need.
+ */
+#include "set/version/snapshot.h"
+
+u64 version_give_time(struct versions_set *set, u64 *time)
+{
+	u64 now, known;
+
+	/* The record is in the set already, and the time is read behind that: who takes a snapshot
+	 * advances the time and then reads the set, so that one of both sees the other. Pairs with
+	 * lath_snapshot_take. */
+	smp_mb();
+	now = smp_load_acquire(&set->now); /* pairs with lath_snapshot_take */
+	/* orders before it what the time was read from: snapshot_keep looks at `active` */
+	known = cmpxchg(time, 0, now);
+	return known ? known : now;
+}
+
+bool snapshot_keep(struct versions_set *set, u64 value, u64 from, u64 to)
+{
+	struct version *version = version_of(set, value);
+	struct snapshot *snapshot;
+
+	/* A snapshot before `to` was counted before the time became `to`: it is seen here, unless
+	 * it was released. One that comes later is not before `to`. */
+	if (from == to || !READ_ONCE(set->active))
+		return false;
+	lath_spin_lock(&set->lock);
+	snapshot = set->newest;
+	while (snapshot && snapshot->time >= to)
+		snapshot = snapshot->older;
+	if (snapshot && snapshot->time >= from) {
+		if (!snapshot->held)
+			snapshot->last = value;
+		version->link = snapshot->held;
+		snapshot->held = value;
+		set->older++;
+	} else {
+		snapshot = NULL;
+	}
+	lath_spin_unlock(&set->lock);
+	return snapshot;
+}
+
+u64 snapshot_loose(struct versions_set *set)
+{
+	u64 value;
+
+	lath_spin_lock(&set->lock);
+	value = set->loose;
+	if (value) {
+		WRITE_ONCE(set->loose, version_of(set, value)->link);
+		set->older--;
+	}
+	lath_spin_unlock(&set->lock);
+	return value;
+}
+
+void lath_snapshot_take(struct lath_versions *public, struct lath_snapshot *snapshot)
+{
+	struct versions_set *set = versions_of(public);
+	struct snapshot *s = (struct snapshot *)(void *)snapshot;
+
+	lath_call_enter();
+	lath_spin_lock(&set->lock);
+	*s = (struct snapshot){ .time = set->now, .older = set->newest };
+	LATH_ASSERT(!s->older || s->older->time < s->time);
+	if (s->older)
+		s->older->newer = s;
+	set->newest = s;
+	WRITE_ONCE(set->active, set->active + 1);
+	smp_store_release(&set->now, s->time + 1); /* pairs with version_give_time */
+	lath_spin_unlock(&set->lock);
+	lath_call_exit();
+	smp_mb(); /* pairs with version_give_time */
+}
