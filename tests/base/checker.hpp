@@ -46,6 +46,7 @@ enum class op : std::uint8_t {
     starts, // the item that starts at the point
     above, // the first one that starts behind the point
     below,
+    whole, // all items at one moment
 };
 
 struct item {
@@ -63,6 +64,7 @@ struct call {
     unsigned expected = 0;     // of erase_if, replace_if
     unsigned last = points, align = 1; // of take, hole: in [key, last), a multiple
     bool silent = false;     // it does not tell what there was before
+    const state* all = nullptr; // of whole
 };
 
 inline std::uint32_t value_at(const state& s, unsigned point) { return s[point] & ~start_bit; }
@@ -110,6 +112,7 @@ inline bool reads(op what) {
     case op::starts:
     case op::above:
     case op::below:
+    case op::whole:
         return true;
     default:
         return false;
@@ -118,6 +121,8 @@ inline bool reads(op what) {
 
 inline bool play_read(const state& s, const call& c) {
     switch (c.what) {
+    case op::whole:
+        return s == *c.all;
     case op::lookup:
         return c.got == item_at(s, c.key);
     case op::value:

@@ -14,13 +14,19 @@
 
 struct waiting {
 	struct lath_rcu_head *head;
-	u64 sections; /* bit i: fiber i was in a section, and still is in the same one */
+	unsigned __int128 sections[2]; /* bit i: fiber i was in a section, and still is in it */
 };
 
 static struct waiting waiting[MOST];
 static unsigned int n_waiting;
 
-static u64 open_sections;
+static unsigned __int128 open_sections[2];
+_Static_assert(SCHED_FIBERS <= 2 * 128, "a bit for each");
+
+static bool free_of_readers(const struct waiting *w)
+{
+	return !w->sections[0] && !w->sections[1];
+}
 
 void sched_rcu_begin(void)
 {
@@ -28,7 +34,7 @@ void sched_rcu_begin(void)
 
 	for (i = 0; i < SCHED_FIBERS; i++)
 		sched.fiber[i].nesting = 0;
-	open_sections = 0;
+	open_sections[0] = open_sections[1] = 0;
 	n_waiting = 0;
 }
 
@@ -42,7 +48,7 @@ bool sched_rcu_ready(void)
 	unsigned int i;
 
 	for (i = 0; i < n_waiting; i++)
-		if (!waiting[i].sections)
+		if (free_of_readers(&waiting[i]))
 			return true;
 	return false;
 }
@@ -52,7 +58,7 @@ bool sched_rcu_step(void)
 	struct lath_rcu_head *head;
 	unsigned int i;
 
-	for (i = 0; i < n_waiting && waiting[i].sections; i++)
+	for (i = 0; i < n_waiting && !free_of_readers(&waiting[i]); i++)
 		;
 	if (i == n_waiting)
 		return false;
@@ -68,18 +74,21 @@ bool sched_rcu_step(void)
 /* Outside of runs there are no other threads: sections mean nothing. */
 static void enter(void)
 {
+	size_t me = (size_t)(sched.self - sched.fiber);
+
 	if (!sched.active)
 		return;
 	sched_point();
 	if (!sched.self->nesting++) {
-		open_sections |= 1ull << (sched.self - sched.fiber) % 64;
+		open_sections[me / 128] |= (unsigned __int128)1 << me % 128;
 		sched_counts.sections++;
 	}
 }
 
 static void leave(void)
 {
-	u64 mine;
+	size_t me = (size_t)(sched.self - sched.fiber);
+	unsigned __int128 mine = (unsigned __int128)1 << me % 128;
 	unsigned int i;
 
 	if (!sched.active)
@@ -89,10 +98,9 @@ static void leave(void)
 		sched_fail("a section ends that did not begin", NULL, __builtin_return_address(0));
 	if (--sched.self->nesting)
 		return;
-	mine = 1ull << (sched.self - sched.fiber) % 64;
-	open_sections &= ~mine;
+	open_sections[me / 128] &= ~mine;
 	for (i = 0; i < n_waiting; i++)
-		waiting[i].sections &= ~mine;
+		waiting[i].sections[me / 128] &= ~mine;
 	if (sched_rcu_ready())
 		sched_callbacks_ready();
 }
@@ -108,7 +116,10 @@ static void retire(struct lath_rcu_head *head, void (*func)(struct lath_rcu_head
 	if (n_waiting == MOST)
 		sched_fail("too many retired objects", NULL, NULL);
 	head->func = func;
-	waiting[n_waiting++] = (struct waiting){ head, sched.active ? open_sections : 0 };
+	waiting[n_waiting] = (struct waiting){ .head = head };
+	if (sched.active)
+		memcpy(waiting[n_waiting].sections, open_sections, sizeof(open_sections));
+	n_waiting++;
 	if (sched.active && sched_rcu_ready())
 		sched_callbacks_ready();
 }

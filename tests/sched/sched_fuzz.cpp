@@ -33,7 +33,7 @@ struct options {
 
 constexpr std::uint64_t most_exhaustive = 1500; // accesses of a scenario that is exhausted
 
-std::array<std::unique_ptr<program>, 6> programs;
+std::array<std::unique_ptr<program>, 7> programs;
 
 program* current;
 std::uint64_t scenario_seed, schedule_number, schedules_done, scenarios_done, exhausted;
@@ -212,11 +212,11 @@ int main(int argc, char** argv) {
     sched_init(3);
     sched_failed = failed;
     watch_signals();
-    programs = {index_program(), ranks_program(),      bytes_program(),
+    programs = {index_program(), ranks_program(),      bytes_program(),  versions_program(),
                 store_program(), range_lock_program(), regions_program()};
     std::vector<program*> chosen;
     for (unsigned i :
-         {0, 2, 4, 0, 1, 0, 2, 5, 0, 3}) // most has the index; a store takes long to open
+         {0, 2, 5, 0, 1, 3, 0, 2, 6, 0, 4, 3}) // most has the index; a store takes long to open
         if (asked.program == "all" || asked.program == programs[i]->name())
             chosen.push_back(programs[i].get());
     if (chosen.empty())

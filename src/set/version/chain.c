@@ -100,17 +100,18 @@ again:
 	if (!lath_bytes_get(&set->heads, key, &head))
 		return;
 	link = &version_of(set, head)->older;
-	value = smp_load_acquire(link); /* pairs with cmpxchg here */
+	value = smp_load_acquire(link); /* pairs with chain_sweep */
 	if (value & LEFT) {
-		LATH_ASSERT(head & ERASED);
-		/* of several threads one erases it, or a new head was put in front */
-		lath_bytes_erase_if(&set->heads, head, NULL);
+		/* A live head is not marked: a new one was put in front of it. Of an erased key
+		 * several threads may be here, of which one erases it. */
+		if (head & ERASED)
+			lath_bytes_erase_if(&set->heads, head, NULL);
 		goto again;
 	}
 	while (value) {
 		struct version *version = version_of(set, value);
 
-		next = smp_load_acquire(&version->older); /* pairs with cmpxchg here */
+		next = smp_load_acquire(&version->older); /* pairs with chain_sweep */
 		if (!(next & LEFT)) {
 			link = &version->older;
 		} else if (cmpxchg(link, value, next & ~LEFT) != value) {
@@ -159,19 +160,20 @@ static struct seat chain_find(struct versions_set *set, u64 wanted)
 				      version_time(set, &version->end) };
 	}
 	newer = version_of(set, head);
-	for (value = smp_load_acquire(&newer->older) & ~LEFT; value; /* pairs with chain_sweep */
-	     value = smp_load_acquire(&newer->older) & ~LEFT) {
-		if (version_of(set, value) == version) {
-			seat.there = true;
-			seat.from = version_time(set, &version->begin);
-			/* what was erased hides what is below it, if there is anything */
-			seat.to = value & ERASED && !(smp_load_acquire(&version->older) & ~LEFT)
-					  ? version_time(set, &version->end)
-					  : version_time(set, &newer->begin);
+	for (;; newer = version_of(set, value)) {
+		value = smp_load_acquire(&newer->older) & ~LEFT; /* pairs with chain_sweep */
+		if (!value)
 			return seat;
-		}
-		newer = version_of(set, value);
+		if (version_of(set, value) == version)
+			break;
 	}
+	seat.there = true;
+	seat.from = version_time(set, &version->begin);
+	/* what was erased hides what is below it, if there is anything */
+	if (value & ERASED && !(READ_ONCE(version->older) & ~LEFT))
+		seat.to = version_time(set, &version->end);
+	else
+		seat.to = version_time(set, &newer->begin);
 	return seat;
 }
 

@@ -9,9 +9,8 @@ u64 version_give_time(struct versions_set *set, u64 *time)
 	u64 now, known;
 
 	/* The record is in the set already, and the time is read behind that: who takes a snapshot
-	 * advances the time and then reads the set, so that one of both sees the other. Pairs with
-	 * lath_snapshot_take. */
-	smp_mb();
+	 * advances the time and then reads the set, so that one of both sees the other. */
+	smp_mb();			   /* pairs with lath_snapshot_take */
 	now = smp_load_acquire(&set->now); /* pairs with lath_snapshot_take */
 	/* orders before it what the time was read from: snapshot_keep looks at `active` */
 	known = cmpxchg(time, 0, now);
