@@ -4,12 +4,59 @@
  */
 #include "set/version/chain.h"
 
-/* Heads that are looked at together. */
+/* Heads that are looked at together: their cache misses overlap. */
 #define BATCH 32u
 
 static const struct snapshot *at_of(const struct lath_snapshot *at)
 {
 	return (const struct snapshot *)(const void *)at;
+}
+
+/* What to collect. */
+struct wanted {
+	struct versions_set *set;
+	const struct snapshot *at;
+	const void *prefix; /* of the keys */
+	u64 prefix_size;
+};
+
+static bool begins(const struct wanted *wanted, u64 head)
+{
+	struct lath_bytes_key key = version_key(wanted->set, head);
+
+	return key.size >= wanted->prefix_size &&
+	       !memcmp(key.data, wanted->prefix, wanted->prefix_size);
+}
+
+/* Copy the records at or after a key, NULL: from the first or last one on, as lath_bytes_scan()
+ * with its flags. Returns how many. In a section. */
+static size_t collect(const struct wanted *wanted, const struct lath_bytes_key *from,
+		      unsigned int flags, void **records, size_t max)
+{
+	struct versions_set *set = wanted->set;
+	struct lath_bytes_key last;
+	u64 heads[BATCH], value;
+	size_t n = 0, ask, got, i;
+
+	while (n < max) {
+		ask = min(max - n, (size_t)BATCH);
+		got = lath_bytes_scan(&set->heads, from, flags, heads, ask);
+		for (i = 0; i < got; i++)
+			prefetch(version_of(set, heads[i]));
+		for (i = 0; i < got; i++) {
+			if (wanted->prefix_size && !begins(wanted, heads[i]))
+				return n;
+			value = chain_see(set, heads[i], wanted->at);
+			if (value)
+				records[n++] = record_of(value);
+		}
+		if (got < ask)
+			break;
+		last = version_key(set, heads[got - 1]);
+		from = &last;
+		flags |= LATH_BYTES_BEHIND;
+	}
+	return n;
 }
 
 int lath_versions_get(struct lath_versions *public, const struct lath_snapshot *at,
@@ -31,31 +78,14 @@ size_t lath_versions_scan(struct lath_versions *public, const struct lath_snapsh
 			  const struct lath_bytes_key *from, unsigned int flags, void **records,
 			  size_t max)
 {
-	struct versions_set *set = versions_of(public);
-	struct lath_bytes_key last;
-	u64 heads[BATCH], value;
-	size_t n = 0, ask, got, i;
+	struct wanted wanted = { versions_of(public), at_of(at), NULL, 0 };
+	size_t n;
 
 	if (!from)
 		flags &= ~(unsigned int)LATH_BYTES_SAME;
-	lath_reader_enter(set->rcu);
-	while (n < max) {
-		ask = min(max - n, (size_t)BATCH);
-		got = lath_bytes_scan(&set->heads, from, flags, heads, ask);
-		for (i = 0; i < got; i++)
-			prefetch(version_of(set, heads[i]));
-		for (i = 0; i < got; i++) {
-			value = chain_see(set, heads[i], at_of(at));
-			if (value)
-				records[n++] = record_of(value);
-		}
-		if (got < ask)
-			break;
-		last = version_key(set, heads[got - 1]);
-		from = &last;
-		flags |= LATH_BYTES_BEHIND;
-	}
-	lath_reader_exit(set->rcu);
+	lath_reader_enter(wanted.set->rcu);
+	n = collect(&wanted, from, flags, records, max);
+	lath_reader_exit(wanted.set->rcu);
 	return n;
 }
 
@@ -93,66 +123,36 @@ void lath_versions_cursor_init_prefix(struct lath_versions_cursor *cursor,
 	cursor->prefix_size = size;
 	cursor->on = NULL;
 	cursor->i = cursor->n = cursor->back = 0;
-	cursor->ask = LATH_VERSIONS_AHEAD / 4;
+	cursor->ask = LATH_VERSIONS_AHEAD / 2;
 }
 
-static bool key_same(const struct lath_bytes_key *a, const struct lath_bytes_key *b)
+/* Read ahead from the key on, or behind it; NULL: from the first or the last record on. */
+static void cursor_fill(struct lath_versions_cursor *cursor, const struct lath_bytes_key *key,
+			bool behind, bool back)
 {
-	return a->size == b->size && a->tag == b->tag &&
-	       (!a->size || !memcmp(a->data, b->data, a->size));
-}
-
-static int base_step(struct lath_bytes_cursor *base, bool back, u64 *value)
-{
-	return back ? lath_bytes_cursor_prev(base, value) : lath_bytes_cursor_next(base, value);
-}
-
-/* Move to the first head to read: at the key, or behind it, or at the end if it is NULL. */
-static int base_begin(struct versions_set *set, struct lath_bytes_cursor *base,
-		      const struct lath_bytes_key *key, bool behind, bool back, u64 *value)
-{
+	struct wanted wanted = { versions_of(cursor->set), at_of(cursor->at), cursor->prefix,
+				 cursor->prefix_size };
+	unsigned int flags = (back ? LATH_BYTES_BACK : 0u) | (behind ? LATH_BYTES_BEHIND : 0u);
+	struct lath_bytes_cursor first;
 	struct lath_bytes_key there;
-	int ok;
+	u64 head;
+	int any = 1;
 
-	if (!key)
-		return base_step(base, back, value);
-	ok = back ? lath_bytes_cursor_seek_floor(base, key, value)
-		  : lath_bytes_cursor_seek(base, key, value);
-	if (!ok || !behind)
-		return ok;
-	there = version_key(set, *value);
-	return key_same(key, &there) ? base_step(base, back, value) : ok;
-}
-
-/* Read ahead from the key on, or behind it. Returns how many there are. */
-static u32 cursor_fill(struct lath_versions_cursor *cursor, const struct lath_bytes_key *key,
-		       bool behind, bool back)
-{
-	struct versions_set *set = versions_of(cursor->set);
-	struct lath_bytes_cursor base;
-	u64 head, value;
-	u32 n = 0;
-	int ok;
-
-	if (cursor->prefix_size)
-		lath_bytes_cursor_init_prefix(&base, &set->heads, cursor->prefix,
+	lath_reader_enter(wanted.set->rcu);
+	if (!key && cursor->prefix_size) {
+		lath_bytes_cursor_init_prefix(&first, &wanted.set->heads, cursor->prefix,
 					      cursor->prefix_size);
-	else
-		lath_bytes_cursor_init(&base, &set->heads);
-	lath_reader_enter(set->rcu);
-	ok = base_begin(set, &base, key, behind, back, &head);
-	for (; ok; ok = base_step(&base, back, &head)) {
-		value = chain_see(set, head, at_of(cursor->at));
-		if (value)
-			cursor->ahead[n++] = record_of(value);
-		if (n == cursor->ask)
-			break;
+		any = back ? lath_bytes_cursor_prev(&first, &head)
+			   : lath_bytes_cursor_next(&first, &head);
+		if (any) {
+			there = version_key(wanted.set, head);
+			key = &there;
+		}
 	}
-	lath_reader_exit(set->rcu);
 	cursor->i = 0;
-	cursor->n = n;
+	cursor->n = any ? (u32)collect(&wanted, key, flags, cursor->ahead, cursor->ask) : 0;
 	cursor->back = back;
-	return n;
+	lath_reader_exit(wanted.set->rcu);
 }
 
 /* Show what was read ahead. */
@@ -168,7 +168,7 @@ static int cursor_show(struct lath_versions_cursor *cursor, void **record)
 static int cursor_seek(struct lath_versions_cursor *cursor, const struct lath_bytes_key *key,
 		       bool back, void **record)
 {
-	cursor->ask = LATH_VERSIONS_AHEAD / 4;
+	cursor->ask = LATH_VERSIONS_AHEAD / 2;
 	cursor_fill(cursor, key, false, back);
 	return cursor_show(cursor, record);
 }
@@ -193,7 +193,7 @@ static int cursor_step(struct lath_versions_cursor *cursor, bool back, void **re
 		return cursor_show(cursor, record);
 	if (cursor->on)
 		key = version_key(versions_of(cursor->set), (u64)(uintptr_t)cursor->on);
-	cursor_fill(cursor, cursor->on ? &key : NULL, true, back);
+	cursor_fill(cursor, cursor->on ? &key : NULL, cursor->on, back);
 	cursor->ask = LATH_VERSIONS_AHEAD;
 	return cursor_show(cursor, record);
 }
