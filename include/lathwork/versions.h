@@ -201,7 +201,7 @@ LATH_API void lath_versions_get_stats(struct lath_versions *set, struct lath_ver
 /* Returns 0, or the number of the first invariant found broken, with a sentence in report
  * (report_size bytes, may be NULL): 1 to 35 are those of lathwork/bytes.h, 41: the times of a key's
  * records are out of order, 42: a record is where nobody will free it. Concurrently with reads
- * only. */
+ * only. Waits for a callback that is at work: not in a section. */
 LATH_API int lath_versions_verify(struct lath_versions *set, char *report, size_t report_size);
 
 #ifdef __cplusplus

@@ -45,7 +45,7 @@ static void leaving_free(struct lath_rcu_head *head)
 	for (value = leaving->waiting; value; value = next) {
 		next = version_of(set, value)->link;
 		if (set->records.free)
-			set->records.free(set->records.ctx, record_of(value));
+			set->records.free(set->records.ctx, version_record(value));
 	}
 	lath_spin_lock(&leaving->lock);
 	next = leaving->left;
@@ -239,10 +239,16 @@ static void settle_loose(struct lath_rcu_head *head)
 
 	lath_retired();
 	lath_call_enter();
-	lath_reader_enter(set->rcu);
-	chain_settle(set, 256);
-	lath_reader_exit(set->rcu);
 	lath_spin_lock(&set->lock);
+	set->judging = !set->verifying;
+	lath_spin_unlock(&set->lock);
+	if (set->judging) {
+		lath_reader_enter(set->rcu);
+		chain_settle(set, 256);
+		lath_reader_exit(set->rcu);
+	}
+	lath_spin_lock(&set->lock);
+	set->judging = false;
 	more = set->loose;
 	set->loosing = more;
 	lath_spin_unlock(&set->lock);
@@ -277,6 +283,29 @@ void lath_snapshot_release(struct lath_versions *public, struct lath_snapshot *s
 	lath_spin_unlock(&set->lock);
 	if (begin)
 		lath_retire(set->rcu, &set->loose_rcu, settle_loose);
+	lath_call_exit();
+}
+
+void chain_hold(struct versions_set *set)
+{
+	bool judging;
+
+	lath_call_enter();
+	lath_spin_lock(&set->lock);
+	set->verifying++;
+	judging = set->judging;
+	lath_spin_unlock(&set->lock);
+	lath_call_exit();
+	if (judging) /* wait for the end of the callback: the next one sees that it shall not */
+		lath_retire_drain(set->rcu);
+}
+
+void chain_go_on(struct versions_set *set)
+{
+	lath_call_enter();
+	lath_spin_lock(&set->lock);
+	set->verifying--;
+	lath_spin_unlock(&set->lock);
 	lath_call_exit();
 }
 

@@ -19,6 +19,11 @@ void chain_replaced(struct versions_set *set, u64 newer, u64 older);
  * many. In a call and in a section. */
 bool chain_settle(struct versions_set *set, unsigned int most);
 
+/* Keep callbacks from judging records until chain_go_on(). Waits for one that is at work: not in a
+ * section. */
+void chain_hold(struct versions_set *set);
+void chain_go_on(struct versions_set *set);
+
 /* Wait until all records that left were freed. No snapshot is held, no other call is made. */
 void chain_drain(struct versions_set *set);
 

@@ -48,7 +48,7 @@ static size_t collect(const struct wanted *wanted, const struct lath_bytes_key *
 				return n;
 			value = chain_see(set, heads[i], wanted->at);
 			if (value)
-				records[n++] = record_of(value);
+				records[n++] = version_record(value);
 		}
 		if (got < ask)
 			break;
@@ -70,7 +70,7 @@ int lath_versions_get(struct lath_versions *public, const struct lath_snapshot *
 		value = chain_see(set, value, at_of(at));
 	lath_reader_exit(set->rcu);
 	if (value)
-		*record = record_of(value);
+		*record = version_record(value);
 	return value != 0;
 }
 

@@ -46,7 +46,7 @@ static void give_back(void *arg, uint64_t value)
 
 	LATH_ASSERT(!(value & ERASED) && !version_of(set, value)->older); /* all else has left */
 	if (set->records.free)
-		set->records.free(set->records.ctx, record_of(value));
+		set->records.free(set->records.ctx, version_record(value));
 }
 
 void lath_versions_fini(struct lath_versions *public)
@@ -61,7 +61,7 @@ void lath_versions_fini(struct lath_versions *public)
 /* ---- changes ---- */
 
 /* A change of a key: `value` becomes its head. */
-struct change {
+struct versions_change {
 	struct lath_bytes_key key;
 	u64 value;    /* 0: the key is erased */
 	u64 expected; /* what the present record must be; 0: any */
@@ -72,7 +72,7 @@ struct change {
 
 /* Decide by the head whether the change is made: 0 | -ENOENT | -EEXIST | -EAGAIN. Sets
  * change->there. */
-static int change_wanted(struct versions_set *set, struct change *change, u64 head)
+static int change_wanted(struct versions_set *set, struct versions_change *change, u64 head)
 {
 	/* also gives it its time: it will be below a new head, or the answer is about it */
 	change->there = head ? chain_see(set, head, NULL) : 0;
@@ -86,7 +86,7 @@ static int change_wanted(struct versions_set *set, struct change *change, u64 he
 }
 
 /* The head was put there: give it its time, and judge what was there before. */
-static void change_done(struct versions_set *set, const struct change *change)
+static void change_done(struct versions_set *set, const struct versions_change *change)
 {
 	if (change->value)
 		version_time(set, &version_of(set, change->value)->begin);
@@ -100,7 +100,7 @@ static void change_done(struct versions_set *set, const struct change *change)
 }
 
 /* Make a change. 0 | what change_wanted() or lath_bytes_put() says */
-static int change(struct versions_set *set, struct change *change)
+static int make_change(struct versions_set *set, struct versions_change *change)
 {
 	struct lath_bytes_place place;
 	int ret;
@@ -131,8 +131,8 @@ static int change(struct versions_set *set, struct change *change)
 }
 
 /* Make a change that has a record for the key: it is checked first. *there: the record there. */
-static int change_record(struct lath_versions *public, void *record, struct change change_of,
-			 void **there)
+static int change_record(struct lath_versions *public, void *record,
+			 struct versions_change change_of, void **there)
 {
 	struct versions_set *set = versions_of(public);
 	int ret;
@@ -143,16 +143,16 @@ static int change_record(struct lath_versions *public, void *record, struct chan
 	change_of.key = version_key(set, change_of.value);
 	if (unlikely(change_of.key.size > LATH_BYTES_SIZE_MAX))
 		return -E2BIG;
-	ret = change(set, &change_of);
+	ret = make_change(set, &change_of);
 	if (there && (!ret || ret == -EEXIST || ret == -EAGAIN))
-		*there = record_of(change_of.there);
+		*there = version_record(change_of.there);
 	return ret;
 }
 
 int lath_versions_insert(struct lath_versions *set, void *record, void **there)
 {
 	void *old;
-	int ret = change_record(set, record, (struct change){ .may_add = true }, &old);
+	int ret = change_record(set, record, (struct versions_change){ .may_add = true }, &old);
 
 	if (ret == -EEXIST && there)
 		*there = old;
@@ -161,13 +161,13 @@ int lath_versions_insert(struct lath_versions *set, void *record, void **there)
 
 int lath_versions_put(struct lath_versions *set, void *record, void **old)
 {
-	return change_record(set, record, (struct change){ .may_add = true, .may_replace = true },
-			     old);
+	return change_record(set, record,
+			     (struct versions_change){ .may_add = true, .may_replace = true }, old);
 }
 
 int lath_versions_replace(struct lath_versions *set, void *record, void **old)
 {
-	return change_record(set, record, (struct change){ .may_replace = true }, old);
+	return change_record(set, record, (struct versions_change){ .may_replace = true }, old);
 }
 
 int lath_versions_replace_if(struct lath_versions *set, void *expected, void *record, void **there)
@@ -175,32 +175,33 @@ int lath_versions_replace_if(struct lath_versions *set, void *expected, void *re
 	if (unlikely(!expected || (uintptr_t)expected % 8))
 		return -EINVAL;
 	return change_record(set, record,
-			     (struct change){ .expected = (u64)(uintptr_t)expected,
-					      .may_replace = true },
+			     (struct versions_change){ .expected = (u64)(uintptr_t)expected,
+						       .may_replace = true },
 			     there);
 }
 
 int lath_versions_erase(struct lath_versions *public, const struct lath_bytes_key *key, void **old)
 {
-	struct change erase = { .key = *key, .may_replace = true };
-	int ret = change(versions_of(public), &erase);
+	struct versions_change erase = { .key = *key, .may_replace = true };
+	int ret = make_change(versions_of(public), &erase);
 
 	if (!ret && old)
-		*old = record_of(erase.there);
+		*old = version_record(erase.there);
 	return ret;
 }
 
 int lath_versions_erase_if(struct lath_versions *public, void *expected, void **there)
 {
-	struct change erase = { .expected = (u64)(uintptr_t)expected, .may_replace = true };
+	struct versions_change erase = { .expected = (u64)(uintptr_t)expected,
+					 .may_replace = true };
 	int ret;
 
 	if (unlikely(!expected || (uintptr_t)expected % 8))
 		return -EINVAL;
 	erase.key = version_key(versions_of(public), erase.expected);
-	ret = change(versions_of(public), &erase);
+	ret = make_change(versions_of(public), &erase);
 	if (there && (!ret || ret == -EAGAIN))
-		*there = record_of(erase.there);
+		*there = version_record(erase.there);
 	return ret;
 }
 
@@ -256,9 +257,9 @@ static u64 list_length(struct versions_set *set, u64 value)
 	return n;
 }
 
-int lath_versions_verify(struct lath_versions *public, char *report, size_t report_size)
+/* The part of lath_versions_verify() that no callback may disturb. */
+static int versions_verify(struct versions_set *set, char *report, size_t report_size)
 {
-	struct versions_set *set = versions_of(public);
 	struct lath_bytes_cursor cursor;
 	struct snapshot *snapshot;
 	u64 value, older = 0, listed;
@@ -285,5 +286,16 @@ int lath_versions_verify(struct lath_versions *public, char *report, size_t repo
 		snprintf(report, report_size, "%s",
 			 ret == 41 ? "times of a key's records out of order"
 				   : "a record that nobody will free");
+	return ret;
+}
+
+int lath_versions_verify(struct lath_versions *public, char *report, size_t report_size)
+{
+	struct versions_set *set = versions_of(public);
+	int ret;
+
+	chain_hold(set);
+	ret = versions_verify(set, report, report_size);
+	chain_go_on(set);
 	return ret;
 }

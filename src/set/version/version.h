@@ -80,6 +80,8 @@ struct versions_set {
 	struct snapshot *newest; /* under the lock, as are: */
 	u64 loose;		 /* records that released snapshots had needed */
 	bool loosing;		 /* a callback that judges them is outstanding */
+	bool judging;		 /* ... and is at work */
+	u32 verifying;		 /* threads that want none to be at work */
 	u64 older;		 /* records in lists */
 	struct lath_rcu_head loose_rcu;
 	struct leaving leaving[LEAVINGS];
@@ -105,7 +107,7 @@ static inline struct lath_bytes_key version_key(const struct versions_set *set, 
 	return key;
 }
 
-static inline void *record_of(u64 value)
+static inline void *version_record(u64 value)
 {
 	return (void *)(uintptr_t)(value & ~7ull);
 }
