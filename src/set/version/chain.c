@@ -250,7 +250,7 @@ static void settle_loose(struct lath_rcu_head *head)
 	lath_spin_lock(&set->lock);
 	set->judging = false;
 	more = set->loose;
-	set->loosing = more;
+	set->scheduled = more;
 	lath_spin_unlock(&set->lock);
 	if (more)
 		lath_retire(set->rcu, &set->loose_rcu, settle_loose);
@@ -277,9 +277,9 @@ void lath_snapshot_release(struct lath_versions *public, struct lath_snapshot *s
 		version_of(set, s->last)->link = set->loose;
 		WRITE_ONCE(set->loose, s->held);
 	}
-	begin = set->loose && !set->loosing;
+	begin = set->loose && !set->scheduled;
 	if (begin)
-		set->loosing = true;
+		set->scheduled = true;
 	lath_spin_unlock(&set->lock);
 	if (begin)
 		lath_retire(set->rcu, &set->loose_rcu, settle_loose);
@@ -317,7 +317,7 @@ static bool chain_waits(struct versions_set *set)
 
 	lath_call_enter();
 	lath_spin_lock(&set->lock);
-	waits = set->loosing;
+	waits = set->scheduled;
 	lath_spin_unlock(&set->lock);
 	for (i = 0; i < LEAVINGS; i++) {
 		lath_spin_lock(&set->leaving[i].lock);

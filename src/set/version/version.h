@@ -79,7 +79,7 @@ struct versions_set {
 	struct lath_spinlock lock __attribute__((aligned(64)));
 	struct snapshot *newest; /* under the lock, as are: */
 	u64 loose;		 /* records that released snapshots had needed */
-	bool loosing;		 /* a callback that judges them is outstanding */
+	bool scheduled;		 /* a callback that judges them is outstanding */
 	bool judging;		 /* ... and is at work */
 	u32 verifying;		 /* threads that want none to be at work */
 	u64 older;		 /* records in lists */
