@@ -128,19 +128,23 @@ size_t memtable::scan(lath_bytes* set, const lath_bytes_key* from, bool back, bo
 
 void memtable::Get(const rocksdb::LookupKey& key, void* arg,
                    bool (*each)(void* arg, const char* entry)) {
-    look_up(key_of_internal(key.internal_key()), arg, each);
+    const lath_bytes_key wanted = key_of_internal(key.internal_key());
+    uint64_t first;
+
+    if (scan(all(), &wanted, false, false, &first, 1, LATH_BYTES_SAME))
+        look_up(first, arg, each);
 }
 
-void memtable::look_up(lath_bytes_key key, void* arg, bool (*each)(void* arg, const char* entry)) {
-    // Most often the first entry is the only one that is wanted. What has another user key is
-    // not offered: `each` would refuse it.
-    uint64_t entries[8];
-    size_t n = scan(all(), &key, false, false, entries, 1, LATH_BYTES_SAME), i = 0;
+// Offer the versions of a user key, from the first one that was found. What has another user key is
+// not offered: `each` would refuse it. Most often the first entry is the only one that is wanted.
+void memtable::look_up(uint64_t first, void* arg, bool (*each)(void* arg, const char* entry)) {
+    uint64_t entries[8] = {first};
+    size_t n = 1, i = 0;
 
     while (n && each(arg, entry_of(entries[i]))) {
         if (++i < n)
             continue;
-        key = key_of_entry(entry_of(entries[n - 1]));
+        const lath_bytes_key key = key_of_entry(entry_of(entries[n - 1]));
         n = scan(all(), &key, false, true, entries, 8, LATH_BYTES_SAME);
         i = 0;
     }
@@ -239,13 +243,12 @@ rocksdb::Status memtable::MultiGet(size_t n, const char* const* keys, void** arg
         const size_t m = std::min(n - begin, at_once);
         for (size_t i = 0; i < m; i++)
             wanted[i] = key_of_entry(keys[begin + i]);
-        // What is wanted are the versions at or before a sequence number. The lookup of
-        // that number itself brings into the cache what leads to them, for all keys at
-        // once.
-        lath_bytes_get_batch(set, m, wanted, found);
+        // the lookups with checks find them again, in the cache
+        lath_bytes_first_batch(set, m, wanted, found);
         for (size_t i = 0; i < m; i++) {
             if (!order && !valid) {
-                look_up(wanted[i], args[begin + i], each);
+                if (found[i])
+                    look_up(found[i], args[begin + i], each);
                 continue;
             }
             const rocksdb::Status s = look_up_checked(wanted[i], args[begin + i], each, with);

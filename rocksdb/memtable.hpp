@@ -115,7 +115,7 @@ private:
     int init(memory& from, lath_bytes* set) const;
     contents* make();
     char* aligned(size_t size);
-    void look_up(lath_bytes_key key, void* arg, bool (*each)(void* arg, const char* entry));
+    void look_up(uint64_t first, void* arg, bool (*each)(void* arg, const char* entry));
     rocksdb::Status look_up_checked(lath_bytes_key key, void* arg,
                                     bool (*each)(void* arg, const char* entry),
                                     const checks& with) const;

@@ -346,6 +346,12 @@ static int play_clear(struct tape *tape)
 
 /* ---- reads ---- */
 
+/* Has the record the bytes of `probe`? */
+static bool is_same(const struct record *record)
+{
+	return record->size == probe.size && !memcmp(record->data, probe.data, probe.size);
+}
+
 static int play_get(struct tape *tape)
 {
 	struct lath_bytes_key keys[40] = { 0 };
@@ -367,6 +373,18 @@ static int play_get(struct tape *tape)
 		EXPECT(tape, values[0] == expected[i]);
 	}
 	EXPECT(tape, lath_bytes_get_batch(&set, n, keys, values) == hits);
+	EXPECT(tape, !memcmp(values, expected, n * sizeof(*values)));
+	/* the first versions at or behind the tags */
+	for (hits = 0, i = 0; i < n; i++) {
+		bool equal;
+		size_t at = position(&record[i], &equal);
+
+		probe = record[i];
+		equal = at < count && is_same(model[at]);
+		expected[i] = equal ? as_value(model[at]) : 0;
+		hits += equal;
+	}
+	EXPECT(tape, lath_bytes_first_batch(&set, n, keys, values) == hits);
 	EXPECT(tape, !memcmp(values, expected, n * sizeof(*values)));
 	return 0;
 }
@@ -415,12 +433,6 @@ static int play_ranks(struct tape *tape)
 	EXPECT(tape, value == (at < count ? as_value(model[at]) : 1));
 	EXPECT(tape, lath_bytes_count(&set) == count);
 	return 0;
-}
-
-/* Has the record the bytes of `probe`? */
-static bool is_same(const struct record *record)
-{
-	return record->size == probe.size && !memcmp(record->data, probe.data, probe.size);
 }
 
 static int play_scan(struct tape *tape)

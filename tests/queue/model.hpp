@@ -128,7 +128,7 @@ private:
             order_.erase(at);
     }
     bool at_rest(std::uint32_t tag) const { return !parked(tag); }
-        // A barrier holds while something from before it is queued.
+    // A barrier holds while something from before it is queued.
     void forget_spent_barriers() {
         if (ages_.empty())
             waiting_.clear();

@@ -310,12 +310,25 @@ private:
             std::array<lath_bytes_key, 2> keys = {key_at(p.key), key_at((p.key + 1) % used_)};
             std::array<std::uint64_t, 2> values{};
             std::uint64_t called = sched_now();
-            lath_bytes_get_batch(set_, 2, keys.data(), values.data());
+            if (p.number % 2)
+                lath_bytes_get_batch(set_, 2, keys.data(), values.data());
+            else
+                first_batch(keys, values);
             for (unsigned i = 0; i < 2; i++)
                 note(fiber, op::value, (p.key + i) % used_, 0, called, 0,
                      values[i] ? record_at(values[i])->number : 0);
         }
         lath_rcu_auto.read_unlock();
+    }
+
+    // What is the first version at or behind the tag is the one with the tag, or that one is
+    // absent.
+    void first_batch(const std::array<lath_bytes_key, 2>& keys,
+                     std::array<std::uint64_t, 2>& values) {
+        lath_bytes_first_batch(set_, 2, keys.data(), values.data());
+        for (unsigned i = 0; i < 2; i++)
+            if (values[i] && key_at(record_at(values[i])->point).tag != keys[i].tag)
+                values[i] = 0;
     }
 
     // Ceiling, floor, cursors and versions: each record that they found was there, and those that

@@ -45,96 +45,6 @@ int lath_bytes_get(struct lath_bytes *public, const struct lath_bytes_key *key, 
 	return found != 0;
 }
 
-/* ---- batches ---- */
-
-/* Keys that are looked for at once. In the kernel a stack is small. */
-#ifdef __KERNEL__
-#define BATCH 8
-#else
-#define BATCH 16
-#endif
-
-/* Look up the words of the keys in `open` that have come to the layer of the first of them. Returns
- * those that have further to go. */
-static u32 find_in_layer(u32 open, const struct want *want, struct place *place)
-{
-	struct layer *here = place[__ffs64(open)].layer;
-	u64 slice[BATCH], found[BATCH];
-	u8 hit[BATCH], who[BATCH];
-	u32 left = open, n = 0, i;
-
-	for (; left; left &= left - 1) {
-		i = (u32)__ffs64(left);
-		if (place[i].layer != here)
-			continue;
-		slice[n] = slice_of(&want[i], here->rank);
-		who[n++] = (u8)i;
-	}
-	LATH_ASSERT(n && n <= BATCH); /* the first key is in this layer, so the loop of callers ends
-				       */
-	lath_index_get_batch(&here->index, n, slice, found, hit);
-	while (n--) {
-		i = who[n];
-		place[i].word = hit[n] ? found[n] : 0;
-		/* it stays open: its next step is with the keys that are in that layer */
-		if (form_of(place[i].word) == FORM_LAYER) {
-			place[i].layer = layer_of(place[i].word);
-			LATH_ASSERT(place[i].layer->rank > here->rank);
-			prefetch(place[i].layer);
-			continue;
-		}
-		open &= ~(1u << i);
-		if (form_of(place[i].word) == FORM_BUCKET)
-			bucket_warm(&place[i], &want[i]);
-		else
-			prefetch((const void *)(uintptr_t)place[i].word);
-	}
-	return open;
-}
-
-static size_t get_some(struct bytes_set *set, size_t n, const struct lath_bytes_key *keys,
-		       uint64_t *values)
-{
-	struct place place[BATCH];
-	struct want want[BATCH];
-	u32 open = (u32)lath_ones((unsigned int)n);
-	size_t i, found = 0;
-
-	LATH_ASSERT(n <= BATCH && lath_reader_inside(set->rcu));
-	for (i = 0; i < n; i++) {
-		want[i] = want_key(set, &keys[i]);
-		place[i].layer = layer_begin(set, &want[i]);
-	}
-	while (open) /* those that are in one layer go on together */
-		open = find_in_layer(open, want, place);
-	for (i = 0; i < n; i++)
-		if (form_of(place[i].word) == FORM_BUCKET)
-			bucket_warm_record(&place[i], &want[i]);
-		else if (form_of(place[i].word) == FORM_ROW)
-			row_warm_records(place[i].word);
-	for (i = 0; i < n; i++) {
-		while (unlikely((values[i] = record_of(set, &want[i], &place[i])) == LOOK_AGAIN))
-			bytes_find(set, &want[i], &place[i]);
-		found += values[i] != 0;
-	}
-	return found;
-}
-
-size_t lath_bytes_get_batch(struct lath_bytes *public, size_t n, const struct lath_bytes_key *keys,
-			    uint64_t *values)
-{
-	struct bytes_set *set = bytes_of(public);
-	size_t found = 0, i, m;
-
-	lath_reader_enter(set->rcu);
-	for (i = 0; i < n; i += m) {
-		m = min(n - i, (size_t)BATCH);
-		found += get_some(set, m, keys + i, values + i);
-	}
-	lath_reader_exit(set->rcu);
-	return found;
-}
-
 /* ---- in order ---- */
 
 #define CHUNK 32
@@ -274,6 +184,16 @@ static bool gather_records(struct gather *g)
 	return true;
 }
 
+/* Prefetch the rows, buckets and layers that words lead to: their cache misses overlap. */
+static void warm_arrays(const struct lath_item *item, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (form_of(item[i].value) != FORM_RECORD)
+			prefetch((const void *)(uintptr_t)item[i].value);
+}
+
 /* Gather from some words of the layer. Returns whether there is more to do. */
 static bool gather_words(struct gather *g)
 {
@@ -289,10 +209,7 @@ static bool gather_words(struct gather *g)
 		m = lath_index_scan_back(&g->layer->index, first, 0, item, most, &next);
 	else
 		m = lath_index_scan(&g->layer->index, first, KEY_MAX, item, most, &next);
-	/* rows and buckets are elsewhere: their cache misses overlap */
-	for (i = 0; i < m; i++)
-		if (form_of(item[i].value) != FORM_RECORD)
-			prefetch((const void *)(uintptr_t)item[i].value);
+	warm_arrays(item, m);
 	for (i = 0; i < m; i++) {
 		u64 word = item[i].value;
 		bool here = near && item[i].key == first;
@@ -353,20 +270,19 @@ static size_t gather(struct bytes_set *set, const struct want *want, bool back, 
 	return g.n;
 }
 
-/* The same for records with the bytes of the key alone, which are behind one word or in one layer.
- * If there are none, no record is looked at unless its slices are those of the key. */
-static size_t gather_same(struct bytes_set *set, const struct want *want, bool back, bool beside,
-			  u64 *out, size_t max)
+/* Copy at most max records with the bytes of the key alone, which are behind one word or in one
+ * layer: bytes_find() has found the place. If there are none, no record is looked at unless its
+ * slices are those of the key. Returns their number. In a section. */
+static size_t gather_same_at(struct bytes_set *set, const struct want *want, struct place place,
+			     bool back, bool beside, u64 *out, size_t max)
 {
 	struct gather g = gather_from(set, want, back, beside, out, max);
-	struct place place;
 	bool again;
 	size_t n = 0;
 
-	lath_reader_enter(set->rcu);
+	LATH_ASSERT(lath_reader_inside(set->rcu));
 	do {
 		again = false;
-		bytes_find(set, want, &place);
 		g.layer = place.layer;
 		g.from = place.slice;
 		if (place.layer->rank == TAG)
@@ -378,6 +294,8 @@ static size_t gather_same(struct bytes_set *set, const struct want *want, bool b
 			again = !gather_row(&g, place.word, true);
 		else if (place.word && is_wanted(&g, place.word))
 			out[g.n++] = place.word;
+		if (unlikely(again))
+			bytes_find(set, want, &place);
 	} while (unlikely(again));
 	for (; n < g.n; n++) {
 		struct want key = key_of(set, out[n]);
@@ -386,6 +304,18 @@ static size_t gather_same(struct bytes_set *set, const struct want *want, bool b
 		if (key.size != want->size || bytes_common(want, &key) != key.size)
 			break;
 	}
+	return n;
+}
+
+static size_t gather_same(struct bytes_set *set, const struct want *want, bool back, bool beside,
+			  u64 *out, size_t max)
+{
+	struct place place;
+	size_t n;
+
+	lath_reader_enter(set->rcu);
+	bytes_find(set, want, &place);
+	n = gather_same_at(set, want, place, back, beside, out, max);
 	lath_reader_exit(set->rcu);
 	return n;
 }
@@ -415,6 +345,127 @@ int lath_bytes_ceiling(struct lath_bytes *set, const struct lath_bytes_key *key,
 int lath_bytes_floor(struct lath_bytes *set, const struct lath_bytes_key *key, uint64_t *value)
 {
 	return lath_bytes_scan(set, key, LATH_BYTES_BACK, value, 1) ? 0 : -ENOENT;
+}
+
+/* ---- batches ---- */
+
+/* Keys that are looked for at once. In the kernel a stack is small. */
+#ifdef __KERNEL__
+#define BATCH 8
+#else
+#define BATCH 16
+#endif
+
+/* Look up the words of the keys in `open` that have come to the layer of the first of them. Returns
+ * those that have further to go. */
+static u32 find_in_layer(u32 open, const struct want *want, struct place *place)
+{
+	struct layer *here = place[__ffs64(open)].layer;
+	u64 slice[BATCH] = { 0 }, found[BATCH];
+	u8 hit[BATCH], who[BATCH];
+	u32 left = open, n = 0, i;
+
+	for (; left; left &= left - 1) {
+		i = (u32)__ffs64(left);
+		if (place[i].layer != here)
+			continue;
+		place[i].slice = slice_of(&want[i], here->rank);
+		slice[n] = place[i].slice;
+		who[n++] = (u8)i;
+	}
+	LATH_ASSERT(n && n <= BATCH); /* the first key is in this layer, so the loop of callers ends
+				       */
+	lath_index_get_batch(&here->index, n, slice, found, hit);
+	while (n--) {
+		i = who[n];
+		place[i].word = hit[n] ? found[n] : 0;
+		/* it stays open: its next step is with the keys that are in that layer */
+		if (form_of(place[i].word) == FORM_LAYER) {
+			place[i].layer = layer_of(place[i].word);
+			LATH_ASSERT(place[i].layer->rank > here->rank);
+			prefetch(place[i].layer);
+			continue;
+		}
+		open &= ~(1u << i);
+		if (form_of(place[i].word) == FORM_BUCKET)
+			bucket_warm(&place[i], &want[i]);
+		else
+			prefetch((const void *)(uintptr_t)place[i].word);
+	}
+	return open;
+}
+
+/* Find the places of n keys at once, at most BATCH, and prefetch what is there. */
+static void find_some(struct bytes_set *set, size_t n, const struct lath_bytes_key *keys,
+		      struct want *want, struct place *place)
+{
+	u32 open = (u32)lath_ones((unsigned int)n);
+	size_t i;
+
+	LATH_ASSERT(n <= BATCH && lath_reader_inside(set->rcu));
+	for (i = 0; i < n; i++) {
+		want[i] = want_key(set, &keys[i]);
+		place[i].layer = layer_begin(set, &want[i]);
+	}
+	while (open) /* those that are in one layer go on together */
+		open = find_in_layer(open, want, place);
+	for (i = 0; i < n; i++)
+		if (form_of(place[i].word) == FORM_BUCKET)
+			bucket_warm_record(&place[i], &want[i]);
+		else if (form_of(place[i].word) == FORM_ROW)
+			row_warm_records(place[i].word);
+}
+
+size_t lath_bytes_get_batch(struct lath_bytes *public, size_t n, const struct lath_bytes_key *keys,
+			    uint64_t *values)
+{
+	struct bytes_set *set = bytes_of(public);
+	struct place place[BATCH];
+	struct want want[BATCH];
+	size_t found = 0, done, i, m;
+
+	lath_reader_enter(set->rcu);
+	for (done = 0; done < n; done += m) {
+		m = min(n - done, (size_t)BATCH);
+		find_some(set, m, keys + done, want, place);
+		for (i = 0; i < m; i++) {
+			u64 value = record_of(set, &want[i], &place[i]);
+
+			while (unlikely(value == LOOK_AGAIN)) {
+				bytes_find(set, &want[i], &place[i]);
+				value = record_of(set, &want[i], &place[i]);
+			}
+			values[done + i] = value;
+			found += value != 0;
+		}
+	}
+	lath_reader_exit(set->rcu);
+	return found;
+}
+
+size_t lath_bytes_first_batch(struct lath_bytes *public, size_t n,
+			      const struct lath_bytes_key *keys, uint64_t *values)
+{
+	struct bytes_set *set = bytes_of(public);
+	struct place place[BATCH];
+	struct want want[BATCH];
+	size_t found = 0, done, i, m;
+
+	lath_reader_enter(set->rcu);
+	for (done = 0; done < n; done += m) {
+		m = min(n - done, (size_t)BATCH);
+		find_some(set, m, keys + done, want, place);
+		for (i = 0; i < m; i++) {
+			u64 value = 0;
+
+			if (!gather_same_at(set, &want[i], place[i], false, false, &value, 1))
+				value = 0;
+			values[done + i] = value;
+			found += value != 0;
+		}
+	}
+	lath_reader_exit(set->rcu);
+	return found;
 }
 
 /* ---- cursors ---- */
