@@ -244,7 +244,7 @@ rocksdb::Status memtable::MultiGet(size_t n, const char* const* keys, void** arg
         for (size_t i = 0; i < m; i++)
             wanted[i] = key_of_entry(keys[begin + i]);
         // the lookups with checks find them again, in the cache
-        lath_bytes_first_batch(set, m, wanted, found);
+        lath_bytes_first_batch(set, m, wanted, descending_ ? LATH_BYTES_BACK : 0, found);
         for (size_t i = 0; i < m; i++) {
             if (!order && !valid) {
                 if (found[i])

@@ -154,11 +154,6 @@ LATH_API int lath_bytes_get(struct lath_bytes *set, const struct lath_bytes_key 
  * many were found. */
 LATH_API size_t lath_bytes_get_batch(struct lath_bytes *set, size_t n,
 				     const struct lath_bytes_key *keys, uint64_t *values);
-/* For n keys the first record with the bytes of each, at or after its tag, as lath_bytes_scan()
- * with LATH_BYTES_SAME: the latest version that is not too new. values[i] is 0 if there is none.
- * Returns how many were found. */
-LATH_API size_t lath_bytes_first_batch(struct lath_bytes *set, size_t n,
-				       const struct lath_bytes_key *keys, uint64_t *values);
 /* Find the first record at or after / the last one at or before this key and tag: 0 | -ENOENT */
 LATH_API int lath_bytes_ceiling(struct lath_bytes *set, const struct lath_bytes_key *key,
 				uint64_t *value);
@@ -177,6 +172,13 @@ enum {
  * than max: there are no others. Allocates nothing. */
 LATH_API size_t lath_bytes_scan(struct lath_bytes *set, const struct lath_bytes_key *from,
 				unsigned int flags, uint64_t *values, size_t max);
+
+/* For n keys the first record with the bytes of each, at or after its tag: what lath_bytes_scan()
+ * with LATH_BYTES_SAME and these flags finds first, with overlapped cache misses. It is the latest
+ * version that is not too new. values[i] is 0 if there is none. Returns how many were found. */
+LATH_API size_t lath_bytes_first_batch(struct lath_bytes *set, size_t n,
+				       const struct lath_bytes_key *keys, unsigned int flags,
+				       uint64_t *values);
 
 #define LATH_BYTES_AHEAD 32
 

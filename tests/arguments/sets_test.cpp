@@ -205,7 +205,7 @@ const std::vector<arguments::row<b>> rows = {
     {"lath_bytes_get_batch", "no keys", 0,
      [](b& t) -> R { return R(lath_bytes_get_batch(&t.set, 0, nullptr, t.values)); }},
     {"lath_bytes_first_batch", "no keys", 0,
-     [](b& t) -> R { return R(lath_bytes_first_batch(&t.set, 0, nullptr, t.values)); }},
+     [](b& t) -> R { return R(lath_bytes_first_batch(&t.set, 0, nullptr, 0, t.values)); }},
     {"lath_bytes_ceiling", "behind the last key", -ENOENT,
      [](b& t) -> R {
          lath_bytes_key wanted = {"\xff\xff\xff\xff\xff\xff\xff\xff", 8, ~0ull};

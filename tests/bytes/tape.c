@@ -352,6 +352,32 @@ static bool is_same(const struct record *record)
 	return record->size == probe.size && !memcmp(record->data, probe.data, probe.size);
 }
 
+/* Of each key the first version at or behind its tag, in one direction. */
+static int first_versions(struct tape *tape, size_t n, const struct lath_bytes_key *keys,
+			  const struct record *record)
+{
+	unsigned int flags = next_byte(tape) % 4;
+	bool back = flags & LATH_BYTES_BACK;
+	uint64_t values[40], expected[40];
+	size_t i, hits = 0;
+
+	for (i = 0; i < n; i++) {
+		bool equal;
+		size_t at = position(&record[i], &equal);
+
+		/* at: of the record behind the one that is wanted, if that is before */
+		at += equal && back == !(flags & LATH_BYTES_BEHIND);
+		at -= back;
+		probe = record[i];
+		equal = at < count && is_same(model[at]);
+		expected[i] = equal ? as_value(model[at]) : 0;
+		hits += equal;
+	}
+	EXPECT(tape, lath_bytes_first_batch(&set, n, keys, flags, values) == hits);
+	EXPECT(tape, !memcmp(values, expected, n * sizeof(*values)));
+	return 0;
+}
+
 static int play_get(struct tape *tape)
 {
 	struct lath_bytes_key keys[40] = { 0 };
@@ -374,19 +400,7 @@ static int play_get(struct tape *tape)
 	}
 	EXPECT(tape, lath_bytes_get_batch(&set, n, keys, values) == hits);
 	EXPECT(tape, !memcmp(values, expected, n * sizeof(*values)));
-	/* the first versions at or behind the tags */
-	for (hits = 0, i = 0; i < n; i++) {
-		bool equal;
-		size_t at = position(&record[i], &equal);
-
-		probe = record[i];
-		equal = at < count && is_same(model[at]);
-		expected[i] = equal ? as_value(model[at]) : 0;
-		hits += equal;
-	}
-	EXPECT(tape, lath_bytes_first_batch(&set, n, keys, values) == hits);
-	EXPECT(tape, !memcmp(values, expected, n * sizeof(*values)));
-	return 0;
+	return first_versions(tape, n, keys, record);
 }
 
 static int play_near(struct tape *tape)

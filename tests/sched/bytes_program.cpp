@@ -325,7 +325,7 @@ private:
     // absent.
     void first_batch(const std::array<lath_bytes_key, 2>& keys,
                      std::array<std::uint64_t, 2>& values) {
-        lath_bytes_first_batch(set_, 2, keys.data(), values.data());
+        lath_bytes_first_batch(set_, 2, keys.data(), 0, values.data());
         for (unsigned i = 0; i < 2; i++)
             if (values[i] && key_at(record_at(values[i])->point).tag != keys[i].tag)
                 values[i] = 0;

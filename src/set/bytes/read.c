@@ -444,9 +444,11 @@ size_t lath_bytes_get_batch(struct lath_bytes *public, size_t n, const struct la
 }
 
 size_t lath_bytes_first_batch(struct lath_bytes *public, size_t n,
-			      const struct lath_bytes_key *keys, uint64_t *values)
+			      const struct lath_bytes_key *keys, unsigned int flags,
+			      uint64_t *values)
 {
 	struct bytes_set *set = bytes_of(public);
+	bool back = flags & LATH_BYTES_BACK, beside = flags & LATH_BYTES_BEHIND;
 	struct place place[BATCH];
 	struct want want[BATCH];
 	size_t found = 0, done, i, m;
@@ -458,7 +460,7 @@ size_t lath_bytes_first_batch(struct lath_bytes *public, size_t n,
 		for (i = 0; i < m; i++) {
 			u64 value = 0;
 
-			if (!gather_same_at(set, &want[i], place[i], false, false, &value, 1))
+			if (!gather_same_at(set, &want[i], place[i], back, beside, &value, 1))
 				value = 0;
 			values[done + i] = value;
 			found += value != 0;
