@@ -87,8 +87,9 @@ static void chain_mark(struct versions_set *set, u64 value, bool all)
 		LATH_ASSERT(!(older & LEFT)); /* N3: one thread lets it leave */
 		seen = cmpxchg(link, older, (all ? 0 : older) | LEFT);
 		if (seen == older)
-			return;
+			break;
 	}
+	lath_delay("marked, still in the chain");
 }
 
 /* Take all records out of the chain of a key that are marked. */

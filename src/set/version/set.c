@@ -88,6 +88,7 @@ static int change_wanted(struct versions_set *set, struct versions_change *chang
 /* The head was put there: give it its time, and judge what was there before. */
 static void change_done(struct versions_set *set, const struct versions_change *change)
 {
+	lath_delay("changed, without a time");
 	if (change->value)
 		version_time(set, &version_of(set, change->value)->begin);
 	else
@@ -109,6 +110,7 @@ static int make_change(struct versions_set *set, struct versions_change *change)
 		lath_call_enter();
 		lath_reader_enter(set->rcu);
 		lath_bytes_find(&set->heads, &change->key, &place);
+		lath_delay("key found, not yet changed");
 		ret = change_wanted(set, change, place.value);
 		if (!ret) {
 			if (change->value) {

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * between_test.c - calls on a set with snapshots between the steps of another call.
+ *
+ * The set is built with its delay points: where a change has found its key, where its record is the
+ * head and has no time yet, and where a record that leaves is marked and still in its chain, the
+ * hook does what another thread might do there.
+ */
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lathwork/versions.h"
+
+#define FOUND "key found, not yet changed"
+#define CHANGED "changed, without a time"
+#define MARKED "marked, still in the chain"
+
+extern void (*lath_delay_hook)(const char *point);
+
+static struct record {
+	struct lath_version version;
+	char key[8];
+	unsigned int returned; /* how often it was handed back */
+} r[8], more[16];	       /* those of r have one key, those of `more` others */
+
+static struct lath_versions set;
+static struct lath_snapshot one, two;
+static const struct lath_bytes_key key = { "key", 3, 0 };
+static unsigned int faults;
+static const char *where; /* the point at which the hook does something; NULL: no more */
+static void (*hook)(void);
+
+#define MUST(condition)                                                                 \
+	do {                                                                            \
+		if (!(condition)) {                                                     \
+			fprintf(stderr, "between_test:%d: %s\n", __LINE__, #condition); \
+			faults++;                                                       \
+		}                                                                       \
+	} while (0)
+
+static void key_of(void *ctx, uint64_t value, struct lath_bytes_key *of)
+{
+	const struct record *record = (const struct record *)(uintptr_t)value;
+
+	(void)ctx;
+	*of = key;
+	if (*record->key)
+		*of = (struct lath_bytes_key){ record->key, 1, 0 };
+}
+
+static void give_back(void *ctx, void *record)
+{
+	(void)ctx;
+	((struct record *)record)->returned++;
+}
+
+/* What a snapshot shows, NULL: the present. */
+static void *shown(const struct lath_snapshot *at)
+{
+	void *found;
+
+	return lath_versions_get(&set, at, &key, &found) ? found : NULL;
+}
+
+static void disturb(const char *point)
+{
+	if (!where || strcmp(point, where) != 0)
+		return;
+	where = NULL;
+	hook();
+}
+
+static void begin(void (*what)(void))
+{
+	struct lath_config config = LATH_CONFIG_INIT;
+	struct lath_versions_records records = { key_of, give_back, NULL,
+						 offsetof(struct record, version), 0 };
+
+	memset(r, 0, sizeof(r));
+	memset(more, 0, sizeof(more));
+	config.rcu = &lath_rcu_single; /* callbacks run when the test says so */
+	MUST(!lath_versions_init(&set, &records, &config));
+	where = NULL;
+	hook = what;
+	lath_delay_hook = disturb;
+}
+
+/* The end: nothing is held, and the records up to `last` were handed back once, each. */
+static void end(unsigned int last)
+{
+	unsigned int i;
+
+	MUST(!where); /* the hook has run */
+	for (i = 0; i < 4; i++)
+		lath_rcu_single.drain();
+	MUST(!lath_versions_verify(&set, NULL, 0));
+	for (i = 0; i <= last; i++)
+		MUST(r[i].returned == 1);
+	lath_versions_fini(&set);
+}
+
+/* ---- a key is erased while what a snapshot had needed is still in its chain ---- */
+
+static void take_and_put(void)
+{
+	lath_snapshot_take(&set, &two);
+	MUST(!lath_versions_insert(&set, &r[2], NULL));
+}
+
+static void put_more(unsigned int from)
+{
+	unsigned int i;
+
+	for (i = 0; i < 8; i++) {
+		more[from + i].key[0] = (char)('A' + i);
+		MUST(!lath_versions_put(&set, &more[from + i], NULL));
+	}
+}
+
+static void erase_over_rest(void)
+{
+	begin(take_and_put);
+	MUST(!lath_versions_put(&set, &r[0], NULL));
+	put_more(0);
+	lath_snapshot_take(&set, &one);
+	MUST(!lath_versions_put(&set, &r[1], NULL)); /* the snapshot shows r[0] */
+	put_more(8);
+	/* r[0] waits to be judged, behind the others: a change judges two */
+	lath_snapshot_release(&set, &one);
+	where = MARKED;
+	MUST(!lath_versions_erase(&set, &key, NULL));
+	/* the key was erased when the second snapshot was taken, and has r[2] now */
+	MUST(!shown(&two));
+	MUST(shown(NULL) == &r[2]);
+	lath_snapshot_release(&set, &two);
+	end(1);
+}
+
+/* ---- a snapshot is taken while a record has no time ---- */
+
+static void take_and_look(void)
+{
+	lath_snapshot_take(&set, &one);
+	MUST(shown(&one) == &r[0]);
+	MUST(shown(NULL) == &r[1]);
+}
+
+static void look_and_take(void)
+{
+	MUST(shown(NULL) == &r[1]);
+	lath_snapshot_take(&set, &one);
+	MUST(shown(&one) == &r[1]);
+}
+
+static void put_beside_take(void (*what)(void), unsigned int wanted)
+{
+	begin(what);
+	MUST(!lath_versions_put(&set, &r[0], NULL));
+	where = CHANGED;
+	MUST(!lath_versions_put(&set, &r[1], NULL));
+	MUST(shown(&one) == &r[wanted]);
+	MUST(!lath_versions_put(&set, &r[2], NULL));
+	MUST(shown(&one) == &r[wanted]);
+	lath_snapshot_release(&set, &one);
+	end(1);
+}
+
+static void take_and_miss(void)
+{
+	MUST(!shown(NULL));
+	lath_snapshot_take(&set, &one);
+	MUST(!shown(&one));
+}
+
+static void take_and_see(void)
+{
+	lath_snapshot_take(&set, &one);
+	MUST(shown(&one) == &r[0]);
+}
+
+static void erase_beside_take(void (*what)(void), unsigned int shows)
+{
+	begin(what);
+	MUST(!lath_versions_put(&set, &r[0], NULL));
+	where = CHANGED;
+	MUST(!lath_versions_erase(&set, &key, NULL));
+	MUST(!shown(NULL));
+	MUST(shown(&one) == (shows ? &r[0] : NULL));
+	lath_snapshot_release(&set, &one);
+	end(0);
+}
+
+/* ---- the key changes after it was found ---- */
+
+static struct record *other;
+
+static void put_other(void)
+{
+	MUST(!lath_versions_put(&set, other, NULL));
+}
+
+static void erase_it(void)
+{
+	MUST(!lath_versions_erase(&set, &key, NULL));
+}
+
+static void change_after_find(void)
+{
+	void *there = NULL;
+
+	begin(put_other);
+	other = &r[7];
+	where = FOUND;
+	MUST(lath_versions_insert(&set, &r[0], &there) == -EEXIST && there == &r[7]);
+	where = FOUND;
+	hook = erase_it;
+	MUST(lath_versions_replace(&set, &r[0], &there) == -ENOENT);
+	MUST(!lath_versions_put(&set, &r[0], &there) && !there);
+	where = FOUND;
+	hook = put_other;
+	other = &r[6];
+	MUST(lath_versions_erase_if(&set, &r[0], &there) == -EAGAIN && there == &r[6]);
+	where = FOUND;
+	hook = erase_it;
+	MUST(lath_versions_erase(&set, &key, NULL) == -ENOENT);
+	end(0);
+}
+
+/* ---- two records leave one chain ---- */
+
+static void replace_again(void)
+{
+	MUST(!lath_versions_put(&set, &r[4], NULL));
+	MUST(!lath_versions_put(&set, &r[5], NULL));
+}
+
+static void leave_together(void)
+{
+	begin(replace_again);
+	MUST(!lath_versions_put(&set, &r[0], NULL));
+	lath_snapshot_take(&set, &one);
+	MUST(!lath_versions_put(&set, &r[1], NULL));
+	MUST(!lath_versions_put(&set, &r[2], NULL)); /* r[1] leaves the middle of the chain */
+	where = MARKED;
+	MUST(!lath_versions_put(&set, &r[3], NULL)); /* r[2] leaves; r[4] and r[5] come meanwhile */
+	MUST(shown(&one) == &r[0]);
+	MUST(shown(NULL) == &r[5]);
+	MUST(!lath_versions_verify(&set, NULL, 0));
+	lath_snapshot_release(&set, &one);
+	end(4);
+}
+
+int main(void)
+{
+	erase_over_rest();
+	put_beside_take(take_and_look, 0);
+	put_beside_take(look_and_take, 1);
+	erase_beside_take(take_and_see, 1);
+	erase_beside_take(take_and_miss, 0);
+	change_after_find();
+	leave_together();
+	printf("%u faults\n", faults);
+	return faults != 0;
+}
