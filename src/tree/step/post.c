@@ -231,21 +231,24 @@ static bool post_add(struct posting *p, struct node *up, unsigned int at, u64 lo
 	return post_insert(p, up, low);
 }
 
-/* The topmost level has more than one node: put a root above it. Returns false if there is no
- * memory. No lock held. */
+/* The topmost level had more than one node: put a root above it. Returns false if there is no
+ * memory, or if that level has gone meanwhile. No lock held. */
 static bool add_root(struct tree *tree, unsigned int level, struct reserve *reserve)
 {
 	struct node *node = reserve_take_inner(tree, reserve);
+	unsigned int below;
 	struct node *root;
 
 	if (!node)
 		return false;
+	lath_delay("a root is to be added, root_lock not yet taken");
 	lath_spin_lock(&tree->root_lock);
 	root = READ_ONCE(tree->root);
-	LATH_ASSERT(level <= node_level(root) + 1); /* levels are added one by one */
-	/* asked under root_lock: one of several threads adds the level, the others free their
-	 * nodes */
-	if (node_level(root) < level) {
+	below = node_level(root);
+	/* Asked under root_lock: one of several threads adds the level, the others free their
+	 * nodes. If the root is lower than that, the nodes of the level below were merged into one,
+	 * which gave way to its only child (lower_root): the one that is to be posted is dead. */
+	if (below + 1 == level) {
 		node_init(node, level, 0, KEY_MAX, NULL, 56);
 		inner_insert(node, 0, root, tree->inner_side);
 		change_node(tree, node);
@@ -256,7 +259,7 @@ static bool add_root(struct tree *tree, unsigned int level, struct reserve *rese
 	lath_spin_unlock(&tree->root_lock);
 	if (node) /* another thread was faster */
 		node_free(tree, POOL_INNER, node);
-	return true;
+	return below + 1 >= level;
 }
 
 /* One step. Returns true if p->node is to be posted next (or again). */
