@@ -17,7 +17,7 @@ void iterator::look(const lath_bytes_key* key, bool back, bool beside) {
     for (uint32_t i = 0; i < early; i++)
         __builtin_prefetch(ahead(i));
     for (uint32_t i = 0; i < soon; i++)
-        prefetch_rest(ahead(i));
+        prefetch_rest(ahead_[i]);
     ends_[back] = n;
     ends_[!back] = 0;
     i_ = 1;

@@ -72,7 +72,7 @@ private:
     void step(bool back) {
         if (__builtin_expect(is_ahead(back), 1)) {
             __builtin_prefetch(ahead(i_ + early - 1));
-            prefetch_rest(ahead(i_ + soon - 1));
+            prefetch_rest(ahead_[i_ + soon - 1]);
             at_ = ahead(i_++);
             return;
         }
@@ -103,9 +103,10 @@ private:
         return s;
     }
 
-    static void prefetch_rest(const char* entry) {
-        __builtin_prefetch(entry + 64);
-        __builtin_prefetch(entry + 128);
+    // Of the entry at this address, which may be 0.
+    static void prefetch_rest(uint64_t entry) {
+        __builtin_prefetch(reinterpret_cast<const void*>(entry + 64));
+        __builtin_prefetch(reinterpret_cast<const void*>(entry + 128));
     }
     const char* ahead(uint32_t i) const { return reinterpret_cast<const char*>(ahead_[i]); }
     void go_on(bool back);
