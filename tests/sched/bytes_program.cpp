@@ -185,16 +185,6 @@ private:
         lath_rcu_auto.call(&record_at(value)->rcu, [](lath_rcu_head* head) { sched_free(head); });
     }
 
-    void note(unsigned fiber, op what, unsigned key, unsigned number, std::uint64_t called, int ret,
-              unsigned got, unsigned expected = 0) {
-        if (ret == -ENOMEM)
-            return;
-        call& c = calls_.add(fiber, what, key, number, called, ret, expected);
-        c.silent = !got;
-        if (got)
-            c.got = {key, 1, got};
-    }
-
     void make(const planned& p, unsigned fiber) {
         switch (p.what) {
         case act::insert:
@@ -205,7 +195,7 @@ private:
             lath_bytes_key key = key_at(p.key);
             std::uint64_t called = sched_now(), old = 0;
             int ret = lath_bytes_erase(set_, &key, &old);
-            note(fiber, op::erase, p.key, 0, called, ret, ret ? 0 : record_at(old)->number);
+            calls_.note(fiber, op::erase, p.key, 0, called, ret, ret ? 0 : record_at(old)->number);
             if (!ret)
                 retire(old);
             return;
@@ -245,12 +235,12 @@ private:
         if (p.what == act::insert) {
             called = sched_now();
             ret = lath_bytes_insert(set_, value, nullptr);
-            note(fiber, op::insert, p.key, p.number, called, ret, 0);
+            calls_.note(fiber, op::insert, p.key, p.number, called, ret, 0);
         } else if (p.what == act::replace) {
             called = sched_now();
             ret = lath_bytes_replace(set_, value, &old);
-            note(fiber, op::replace, p.key, p.number, called, ret,
-                 ret ? 0 : record_at(old)->number);
+            calls_.note(fiber, op::replace, p.key, p.number, called, ret,
+                        ret ? 0 : record_at(old)->number);
         } else {
             lath_rcu_auto.read_lock();
             std::uint64_t expected = find(p.key, fiber), there = 0;
@@ -259,11 +249,11 @@ private:
                 unsigned number = record_at(expected)->number;
                 called = sched_now();
                 ret = lath_bytes_replace_if(set_, expected, value, &there);
-                note(fiber, op::replace_if, p.key, p.number, called, ret,
-                     ret == -EAGAIN ? record_at(there)->number
-                     : ret          ? 0
-                                    : number,
-                     number);
+                calls_.note(fiber, op::replace_if, p.key, p.number, called, ret,
+                            ret == -EAGAIN ? record_at(there)->number
+                            : ret          ? 0
+                                           : number,
+                            number);
                 old = expected;
             }
             lath_rcu_auto.read_unlock();
@@ -279,8 +269,8 @@ private:
         lath_bytes_key key = key_at(point);
         std::uint64_t value = 0, called = sched_now();
         int found = lath_bytes_get(set_, &key, &value);
-        note(fiber, op::value, point, 0, called, found ? 0 : -ENOENT,
-             found ? record_at(value)->number : 0);
+        calls_.note(fiber, op::value, point, 0, called, found ? 0 : -ENOENT,
+                    found ? record_at(value)->number : 0);
         return found ? value : 0;
     }
 
@@ -291,11 +281,11 @@ private:
             unsigned number = record_at(expected)->number;
             std::uint64_t called = sched_now();
             int ret = lath_bytes_erase_if(set_, expected, &there);
-            note(fiber, op::erase_if, p.key, 0, called, ret,
-                 ret == -EAGAIN ? record_at(there)->number
-                 : ret          ? 0
-                                : number,
-                 number);
+            calls_.note(fiber, op::erase_if, p.key, 0, called, ret,
+                        ret == -EAGAIN ? record_at(there)->number
+                        : ret          ? 0
+                                       : number,
+                        number);
             if (!ret)
                 retire(expected);
         }
@@ -315,8 +305,8 @@ private:
             else
                 first_batch(keys, values);
             for (unsigned i = 0; i < 2; i++)
-                note(fiber, op::value, (p.key + i) % used_, 0, called, 0,
-                     values[i] ? record_at(values[i])->number : 0);
+                calls_.note(fiber, op::value, (p.key + i) % used_, 0, called, 0,
+                            values[i] ? record_at(values[i])->number : 0);
         }
         lath_rcu_auto.read_unlock();
     }
@@ -372,7 +362,7 @@ private:
         lath_rcu_auto.read_unlock();
         std::uint64_t returned = sched_now();
         for (unsigned i = from; i <= to && i < used_; i++) {
-            note(fiber, op::value, i, 0, called, 0, seen[i]);
+            calls_.note(fiber, op::value, i, 0, called, 0, seen[i]);
             calls_.returned(fiber, returned);
         }
     }

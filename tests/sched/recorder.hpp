@@ -48,6 +48,18 @@ public:
         return c;
     }
 
+    // Adds a call on one point that returns now, unless it ran out of memory, which changes
+    // nothing. got: the number of what it found or replaced; 0: nothing, or it does not tell.
+    void note(unsigned fiber, lin::op what, unsigned key, unsigned number, std::uint64_t called,
+              int ret, unsigned got, unsigned expected = 0) {
+        if (ret == -ENOMEM)
+            return;
+        lin::call& c = add(fiber, what, key, number, called, ret, expected);
+        c.silent = !got;
+        if (got)
+            c.got = {key, 1, got};
+    }
+
     // The call added last returned at this time.
     void returned(unsigned fiber, std::uint64_t time) { history_[fiber].back().returned = time; }
 

@@ -177,16 +177,6 @@ private:
         return {together_ ? together[point] : apart[point], together_ ? 9u : 1u, 0};
     }
 
-    void note(unsigned fiber, op what, unsigned key, unsigned number, std::uint64_t called, int ret,
-              unsigned got, unsigned expected = 0) {
-        if (ret == -ENOMEM)
-            return;
-        call& c = calls_.add(fiber, what, key, number, called, ret, expected);
-        c.silent = !got;
-        if (got)
-            c.got = {key, 1, got};
-    }
-
     void make(const planned& p, unsigned fiber) {
         switch (p.what) {
         case act::insert:
@@ -200,7 +190,7 @@ private:
             lath_rcu_auto.read_lock();
             std::uint64_t called = sched_now();
             int ret = lath_versions_erase(set_, &key, &old);
-            note(fiber, op::erase, p.key, 0, called, ret, ret ? 0 : record_at(old)->number);
+            calls_.note(fiber, op::erase, p.key, 0, called, ret, ret ? 0 : record_at(old)->number);
             lath_rcu_auto.read_unlock();
             return;
         }
@@ -237,20 +227,20 @@ private:
         int ret = -ENOENT;
         if (p.what == act::insert) {
             ret = lath_versions_insert(set_, fresh, nullptr);
-            note(fiber, op::insert, p.key, p.number, called, ret, 0);
+            calls_.note(fiber, op::insert, p.key, p.number, called, ret, 0);
         } else if (p.what == act::put) {
             ret = lath_versions_put(set_, fresh, &old);
-            note(fiber, op::store, p.key, p.number, called, ret, 0);
+            calls_.note(fiber, op::store, p.key, p.number, called, ret, 0);
         } else if (p.what == act::replace) {
             ret = lath_versions_replace(set_, fresh, &old);
-            note(fiber, op::replace, p.key, p.number, called, ret,
-                 ret ? 0 : record_at(old)->number);
+            calls_.note(fiber, op::replace, p.key, p.number, called, ret,
+                        ret ? 0 : record_at(old)->number);
         } else if (record* expected = find(p.key, fiber)) {
             unsigned number = expected->number;
             called = sched_now();
             ret = lath_versions_replace_if(set_, expected, fresh, &old);
-            note(fiber, op::replace_if, p.key, p.number, called, ret,
-                 ret == -ENOENT ? 0 : record_at(old)->number, number);
+            calls_.note(fiber, op::replace_if, p.key, p.number, called, ret,
+                        ret == -ENOENT ? 0 : record_at(old)->number, number);
         }
         lath_rcu_auto.read_unlock();
         if (ret)
@@ -263,8 +253,8 @@ private:
         void* found = nullptr;
         std::uint64_t called = sched_now();
         lath_versions_get(set_, nullptr, &key, &found);
-        note(fiber, op::value, point, 0, called, found ? 0 : -ENOENT,
-             found ? record_at(found)->number : 0);
+        calls_.note(fiber, op::value, point, 0, called, found ? 0 : -ENOENT,
+                    found ? record_at(found)->number : 0);
         return static_cast<record*>(found);
     }
 
@@ -275,8 +265,8 @@ private:
             void* there = nullptr;
             std::uint64_t called = sched_now();
             int ret = lath_versions_erase_if(set_, expected, &there);
-            note(fiber, op::erase_if, p.key, 0, called, ret,
-                 ret == -ENOENT ? 0 : record_at(there)->number, number);
+            calls_.note(fiber, op::erase_if, p.key, 0, called, ret,
+                        ret == -ENOENT ? 0 : record_at(there)->number, number);
         }
         lath_rcu_auto.read_unlock();
     }
@@ -289,7 +279,7 @@ private:
         std::uint64_t returned = sched_now();
         lath_rcu_auto.read_unlock();
         for (unsigned i = 0; i < used_; i++) {
-            note(fiber, op::value, i, 0, called, 0, value_at(s, i));
+            calls_.note(fiber, op::value, i, 0, called, 0, value_at(s, i));
             calls_.returned(fiber, returned);
         }
     }
