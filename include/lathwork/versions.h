@@ -47,8 +47,8 @@
  *
  * Memory. Of a key the set keeps the newest record, and for each snapshot that is held at most one
  * more. Of a key that was erased it keeps the last record while a snapshot shows an earlier one.
- * What a released snapshot had kept is freed in the background, by callbacks of the RCU flavour,
- * and some of it by each later change.
+ * After a snapshot is released, callbacks of the RCU flavour free the records that only it needed;
+ * each later change frees some of them too.
  *
  * Threads. All calls but init, fini and verify may run concurrently, without a lock of the
  * caller's.
@@ -123,15 +123,15 @@ LATH_API int lath_versions_put(struct lath_versions *set, void *record, void **o
 /* Put a record in the place of the one with an equal key: 0 (*old, if not NULL) | -ENOENT | -EINVAL
  * | -E2BIG. Never allocates. */
 LATH_API int lath_versions_replace(struct lath_versions *set, void *record, void **old);
-/* The same if the record there is `expected`: 0 | -ENOENT | -EAGAIN (*there, if not NULL: the one
- * that is) | -EINVAL | -E2BIG. Both have equal keys. */
+/* Put a record in the place of `expected`, which has an equal key: 0 | -ENOENT: no record has the
+ * key | -EAGAIN: another one has it (*there, if not NULL) | -EINVAL | -E2BIG. Never allocates. */
 LATH_API int lath_versions_replace_if(struct lath_versions *set, void *expected, void *record,
 				      void **there);
 /* Erase the record with this key: 0 (*old, if not NULL) | -ENOENT. Never allocates. */
 LATH_API int lath_versions_erase(struct lath_versions *set, const struct lath_bytes_key *key,
 				 void **old);
-/* The same if the record there is `expected`: 0 | -ENOENT | -EAGAIN (*there, if not NULL: the one
- * that is) | -EINVAL */
+/* Erase the record `expected`: 0 | -ENOENT: no record has its key | -EAGAIN: another one has it
+ * (*there, if not NULL) | -EINVAL. Never allocates. */
 LATH_API int lath_versions_erase_if(struct lath_versions *set, void *expected, void **there);
 
 /* Take a snapshot. Any number of them may be held. It never fails. */
