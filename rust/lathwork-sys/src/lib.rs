@@ -473,6 +473,22 @@ extern "C" {
         old: *mut u64,
     ) -> c_int;
     pub fn lath_bytes_erase_if(set: *mut lath_bytes, expected: u64, there: *mut u64) -> c_int;
+    pub fn lath_bytes_replace_if(
+        set: *mut lath_bytes,
+        expected: u64,
+        value: u64,
+        there: *mut u64,
+    ) -> c_int;
+    pub fn lath_bytes_ceiling(
+        set: *mut lath_bytes,
+        key: *const lath_bytes_key,
+        value: *mut u64,
+    ) -> c_int;
+    pub fn lath_bytes_floor(
+        set: *mut lath_bytes,
+        key: *const lath_bytes_key,
+        value: *mut u64,
+    ) -> c_int;
     pub fn lath_bytes_get(
         set: *mut lath_bytes,
         key: *const lath_bytes_key,

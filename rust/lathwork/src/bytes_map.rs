@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //! Byte strings with values.
-use alloc::boxed::Box;
 use alloc::string::String;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::cell::UnsafeCell;
 use core::ffi::c_void;
@@ -16,6 +14,7 @@ use core::ptr;
 use lathwork_sys as sys;
 use sys::{lath_bytes, lath_bytes_key};
 
+use crate::bytes::Bytes;
 use crate::code;
 use crate::error::Reason;
 use crate::handle::{config, made, no_memory, Handle};
@@ -27,53 +26,6 @@ use crate::section::Section;
 use crate::value::{self, header_of, Header};
 
 const NO_RANKS: &str = "the map was not made with Options::ranks()";
-
-/// A key of a [`BytesMap`], or what one is looked up by: strings and slices of bytes.
-///
-/// # Safety
-///
-/// `bytes` returns the same bytes as long as the key lives, also from another thread, and after the
-/// key was moved. It does not panic.
-pub unsafe trait Bytes {
-    /// The bytes, by which keys are ordered.
-    fn bytes(&self) -> &[u8];
-}
-
-macro_rules! bytes {
-    ($($name:ty, $self:ident => $bytes:expr;)*) => {$(
-        // SAFETY: none changes through a shared reference.
-        unsafe impl Bytes for $name {
-            fn bytes(&$self) -> &[u8] {
-                $bytes
-            }
-        }
-    )*};
-}
-
-bytes! {
-    [u8], self => self;
-    str, self => self.as_bytes();
-    Vec<u8>, self => self;
-    String, self => self.as_bytes();
-    Box<[u8]>, self => self;
-    Box<str>, self => self.as_bytes();
-    Arc<[u8]>, self => self;
-    Arc<str>, self => self.as_bytes();
-}
-
-// SAFETY: likewise.
-unsafe impl<const N: usize> Bytes for [u8; N] {
-    fn bytes(&self) -> &[u8] {
-        self
-    }
-}
-
-// SAFETY: likewise.
-unsafe impl<T: Bytes + ?Sized> Bytes for &T {
-    fn bytes(&self) -> &[u8] {
-        (**self).bytes()
-    }
-}
 
 /// What the set has the address of.
 struct Pair<K, V> {
@@ -313,6 +265,57 @@ impl<K: Bytes, V> BytesMap<K, V> {
         }
     }
 
+    /// Gives `key` the value that `change` makes of the present one, as one step: if another thread
+    /// changes it first, `change` is called again. Returns the new entry; None: the key is not
+    /// there.
+    ///
+    /// ```
+    /// let words = lathwork::BytesMap::new();
+    /// for word in "a rose is a rose".split(' ') {
+    ///     words.get_or_insert_with(word, || 0).unwrap();
+    ///     words.update(word, |n| n + 1).unwrap();
+    /// }
+    /// assert_eq!(*words.get("rose").unwrap(), 2);
+    /// ```
+    pub fn update(
+        &self,
+        key: K,
+        mut change: impl FnMut(&V) -> V,
+    ) -> Result<Option<BytesRef<'_, K, V>>, BytesError<K, V>> {
+        self.retired.drop_some(self.set.memory());
+        let mut key = key;
+        loop {
+            let old = match self.get(&key) {
+                Some(old) => old, // a section, in which no other record gets its word
+                None => return Ok(None),
+            };
+            let (section, word) = (Section::enter(), self.word(key, change(&old))?);
+            // SAFETY: the set is initialised; both records have this key.
+            let done = unsafe { sys::lath_bytes_replace_if(self.raw(), old.word, word, &mut 0) };
+            if code::unchanged(done) {
+                self.left(old.word);
+                return Ok(Some(Self::record(word, section)));
+            }
+            // SAFETY: a refused word is not in the set.
+            key = unsafe { self.refused(Reason::Absent, word) }.key;
+        }
+    }
+
+    /// Gives `key` another value. Returns the old entry; if the key is not there,
+    /// [`Reason::Absent`], and key and value back.
+    pub fn replace(&self, key: K, value: V) -> Result<BytesRef<'_, K, V>, BytesError<K, V>> {
+        self.retired.drop_some(self.set.memory());
+        let section = Section::enter();
+        let (word, mut old) = (self.word(key, value)?, 0);
+        // SAFETY: the set is initialised; the pointers are valid.
+        if !code::found(unsafe { sys::lath_bytes_replace(self.raw(), word, &mut old) }) {
+            // SAFETY: a refused word is not in the set.
+            return Err(unsafe { self.refused(Reason::Absent, word) });
+        }
+        self.left(old);
+        Ok(Self::record(old, section))
+    }
+
     /// Whether `key` is there.
     pub fn contains<Q: Bytes + ?Sized>(&self, key: &Q) -> bool {
         self.get(key).is_some()
@@ -326,6 +329,27 @@ impl<K: Bytes, V> BytesMap<K, V> {
     /// The entry with the highest key.
     pub fn last(&self) -> Option<BytesRef<'_, K, V>> {
         self.iter().next_back()
+    }
+
+    /// The first entry at or behind `key`.
+    pub fn ceiling<Q: Bytes + ?Sized>(&self, key: &Q) -> Option<BytesRef<'_, K, V>> {
+        self.nearest(sys::lath_bytes_ceiling, key.bytes())
+    }
+
+    /// The last entry at or before `key`.
+    pub fn floor<Q: Bytes + ?Sized>(&self, key: &Q) -> Option<BytesRef<'_, K, V>> {
+        self.nearest(sys::lath_bytes_floor, key.bytes())
+    }
+
+    fn nearest(
+        &self,
+        find: unsafe extern "C" fn(*mut lath_bytes, *const lath_bytes_key, *mut u64) -> sys::c_int,
+        key: &[u8],
+    ) -> Option<BytesRef<'_, K, V>> {
+        let (section, mut word) = (Section::enter(), 0);
+        // SAFETY: the set is initialised; the pointers are valid.
+        let found = code::found(unsafe { find(self.raw(), &key_of(key), &mut word) });
+        found.then(|| Self::record(word, section))
     }
 
     /// Removes `key`. It and its value are dropped when no thread looks at them any more.

@@ -73,6 +73,7 @@ extern crate alloc;
 extern crate std;
 
 mod algebra;
+mod bytes;
 mod bytes_map;
 mod code;
 mod entry;
@@ -105,7 +106,8 @@ mod with_rayon;
 mod with_serde;
 
 pub use algebra::Algebra;
-pub use bytes_map::{Bytes, BytesEntries, BytesError, BytesMap, BytesRef, IntoBytesEntries};
+pub use bytes::Bytes;
+pub use bytes_map::{BytesEntries, BytesError, BytesMap, BytesRef, IntoBytesEntries};
 pub use entry::Entry;
 pub use error::{InsertError, Reason};
 pub use interval_map::{IntervalMap, Intervals};

@@ -14,6 +14,8 @@ use proptest::prelude::*;
 enum Step {
     Insert(Vec<u8>, u32),
     TryInsert(Vec<u8>, u32),
+    Replace(Vec<u8>, u32),
+    Update(Vec<u8>, u32),
     Remove(Vec<u8>),
     Take(Vec<u8>),
     PopFirst,
@@ -36,6 +38,8 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         8 => (key(), any::<u32>()).prop_map(|(k, v)| Step::Insert(k, v)),
         2 => (key(), any::<u32>()).prop_map(|(k, v)| Step::TryInsert(k, v)),
+        1 => (key(), any::<u32>()).prop_map(|(k, v)| Step::Replace(k, v)),
+        2 => (key(), any::<u32>()).prop_map(|(k, v)| Step::Update(k, v)),
         2 => key().prop_map(Step::Remove),
         1 => key().prop_map(Step::Take),
         1 => Just(Step::PopFirst),
@@ -66,6 +70,13 @@ fn check_range(map: &BytesMap<Vec<u8>, u32>, model: &BTreeMap<Vec<u8>, u32>, a: 
         let back = of_model(model.range(bounds.clone()).rev());
         assert_eq!(pairs(map.range(bounds).rev()), back);
     }
+    let one = |found: Option<lathwork::BytesRef<'_, Vec<u8>, u32>>| found.map(|entry| *entry);
+    let ceiling = model.range(a.clone()..).next().map(|(_, &value)| value);
+    let floor = model
+        .range(..=a.clone())
+        .next_back()
+        .map(|(_, &value)| value);
+    assert_eq!((one(map.ceiling(&a)), one(map.floor(&a))), (ceiling, floor));
     let begin = of_model(model.iter().filter(|(key, _)| key.starts_with(&a)));
     assert_eq!(pairs(map.prefix(&a)), begin);
 }
@@ -95,6 +106,22 @@ proptest! {
                             prop_assert_eq!((refused.reason, refused.key), (Reason::Exists, key));
                         }
                     }
+                }
+                Step::Replace(key, value) => match map.replace(key.clone(), value) {
+                    Ok(old) => prop_assert_eq!(Some(*old), model.insert(key, value)),
+                    Err(refused) => {
+                        prop_assert_eq!(refused.reason, Reason::Absent);
+                        prop_assert_eq!((&refused.key, refused.value), (&key, value));
+                        prop_assert!(!model.contains_key(&key));
+                    }
+                },
+                Step::Update(key, by) => {
+                    let new = map.update(key.clone(), |value| value ^ by).unwrap();
+                    let there = model.get_mut(&key).map(|value| {
+                        *value ^= by;
+                        *value
+                    });
+                    prop_assert_eq!(new.map(|entry| *entry), there);
                 }
                 Step::Remove(key) => {
                     prop_assert_eq!(map.remove(&key).map(|old| *old), model.remove(&key));
