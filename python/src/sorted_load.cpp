@@ -32,6 +32,27 @@ bool before(const Item& a, const Item& b) {
            std::string_view(right, static_cast<size_t>(right_size));
 }
 
+// Sorts texts that have more than `depth` bytes and agree in those before; equal ones stay in their
+// order. Most are told apart by the next bytes, without a comparison of texts.
+void sort_texts(Kind kind, size_t depth, Item* items, size_t n) {
+    if (n < 16) { // not worth the codes
+        std::stable_sort(items, items + n, before);
+        return;
+    }
+    std::vector<Item> from(items, items + n);
+    std::vector<lath_item> order;
+
+    order.reserve(n);
+    for (size_t i = 0; i < n; i++)
+        order.push_back({encode(kind, KeyView(from[i].order()), depth).code, 1, i});
+    sort_by_code(order);
+    for (size_t i = 0, end; i < n; i = end) {
+        for (end = i; end < n && order[end].key == order[i].key; end++)
+            items[end] = from[order[end].value];
+        std::stable_sort(items + i, items + end, before);
+    }
+}
+
 } // namespace
 
 void free_words(const std::vector<lath_item>& words) {
@@ -164,7 +185,7 @@ Word Sorted::build_word(uint64_t code, size_t depth, Item* items, size_t* n, boo
     };
 
     if (!whole && !chosen)
-        std::stable_sort(items, items + *n, before);
+        sort_texts(kind, depth + level_bytes, items, *n);
     if (!twins && plain && !chosen) {
         size_t used = 0;
         for (size_t i = 1; i < *n; i++) {
@@ -190,7 +211,7 @@ Word Sorted::build_word(uint64_t code, size_t depth, Item* items, size_t* n, boo
     if (*n == 1 && has_lone_keys())
         return word_of(items->key, Tag::object);
     if (*n > nest_at && !whole && (kind > Kind::object || before(items[0], items[*n - 1])))
-        return word_of(build(depth + level_bytes, items, *n, chosen, gone), Tag::level);
+        return word_of(build(depth + level_bytes, items, *n, true, gone), Tag::level);
     return word_of(Bucket::make(items, *n), Tag::bucket);
 }
 

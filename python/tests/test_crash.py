@@ -387,7 +387,8 @@ PROGRAMS = {
         pool._verify()
         """,
     "a fork while other threads work with arrays": """
-        import os, signal
+        import os, signal, warnings
+        warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)  # from 3.12 on
         d, pool, keys = SortedDict(), RangeAllocator(0, 1 << 30), numpy.arange(100000)
         stop = False
         def arrays():

@@ -97,14 +97,15 @@ def test_dicts_and_sets_of_one_code(kind):
     rand = random.Random(kind)
     keys = list({KINDS[kind](rand, i) for i in range(3000)})
     pairs, model, values = SortedDict(), {}, SortedSet()
-    before = sys.getrefcount(kind)
+    shared = object()
+    before = sys.getrefcount(shared)
     for at, key in enumerate(keys + keys[:500]):
-        pairs[key] = model[key] = kind if at % 2 else at
+        pairs[key] = model[key] = shared if at % 2 else at
         values.add(key)
     pairs._verify()
     values._verify()
     assert list(pairs.items()) == sorted(model.items(), key=lambda pair: pair[0]) and list(values) == sorted(model)
-    assert sys.getrefcount(kind) == before + 2 * sum(value is kind for value in model.values())
+    assert sys.getrefcount(shared) == before + 2 * sum(value is shared for value in model.values())
     for key in rand.sample(keys, 1000):
         assert pairs.get(key) == model.get(key) and pairs.index(key) == values.index(key)
         assert pairs.pop(key, None) == model.pop(key, None)
@@ -115,7 +116,7 @@ def test_dicts_and_sets_of_one_code(kind):
     pairs.clear()
     values.clear()
     del model
-    assert sys.getrefcount(kind) == before
+    assert sys.getrefcount(shared) == before
 
 
 def test_equal_keys_stay_in_the_order_they_were_added_in():

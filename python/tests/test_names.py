@@ -82,6 +82,13 @@ def test_minimum_version_is_the_same_everywhere():
     assert importlib.metadata.metadata("lathwork")["Requires-Python"] == f">={version}"
 
 
+def test_licences_are_in_the_wheel():
+    said = importlib.metadata.metadata("lathwork")
+    assert said["License-Expression"] == "MIT OR GPL-2.0-only" and said["Author"]
+    texts = {file.name: file.read_text() for file in importlib.metadata.files("lathwork") if "licenses" in file.parts}
+    assert texts == {file.name: file.read_text() for file in (ROOT / "LICENSES").iterdir()}
+
+
 def test_sources_are_for_the_minimum_version():
     """Each file of the package has the grammar of the minimum. The workflow `wheels` builds and runs it there."""
     version = tuple(map(int, minimum().split(".")))
