@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * Range locks between threads: plain counters that the ranges protect, so that ThreadSanitizer sees
- * a range that does not; waits that end by a timeout; a cycle that one of its threads leaves.
+ * a range that does not; waits that end by a timeout; a cycle that one of its threads leaves; a
+ * range that grows while another one waits for it.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -200,6 +201,46 @@ static void cancelled_waits_leave_nothing(void)
 	lath_range_locks_fini(&locks);
 }
 
+/* A range waits for one at its edge, which grows away from it into a class that no range was in
+ * before: it waits for it in that class too. */
+static atomic_int waiting;
+
+static void note_waiting(void *arg, const struct lath_range_info *info)
+{
+	(void)arg;
+	waiting |= info->waits;
+}
+
+static void *wait_for_edge(void *arg)
+{
+	struct lath_range_hold hold;
+
+	(void)arg;
+	CHECK(lath_range_timedlock(&locks, &hold, 0, 256, LATH_EXCLUSIVE_RANGE, 100000000) ==
+	      -ETIMEDOUT);
+	return NULL;
+}
+
+static void grown_is_waited_for(void)
+{
+	struct lath_range_hold edge;
+	pthread_t thread;
+	int i;
+
+	CHECK(!lath_range_locks_init(&locks, NULL));
+	CHECK(!lath_range_lock(&locks, &edge, 255, 1, LATH_EXCLUSIVE_RANGE));
+	CHECK(!pthread_create(&thread, NULL, wait_for_edge, NULL));
+	for (waiting = i = 0; !waiting && i < 100; i++) {
+		usleep(500);
+		lath_range_each(&locks, note_waiting, NULL);
+	}
+	CHECK(!lath_range_resize(&locks, &edge, 255, 2));
+	pthread_join(thread, NULL);
+	lath_range_unlock(&locks, &edge);
+	CHECK(!lath_range_locks_verify(&locks));
+	lath_range_locks_fini(&locks);
+}
+
 int main(void)
 {
 	struct lath_range_config few = LATH_RANGE_CONFIG_INIT;
@@ -211,5 +252,6 @@ int main(void)
 	CHECK(timeouts);
 	cycles_are_left();
 	cancelled_waits_leave_nothing();
+	grown_is_waited_for();
 	return 0;
 }

@@ -132,10 +132,10 @@ private:
     }
 
     // A range grows by a few keys into a larger class, beside one that overlaps what it gains
-    // and is between the two in size, or larger than both.
+    // and is between the two in size, or larger than both; or that ends where it began.
     unsigned draw_growth() {
         if (random_.below(2)) {
-            unsigned from = 1 + random_.below(14);
+            unsigned from = 1 + random_.below(18);
             plan_[0] = {{act::lock, 0, from, 1, true}, {act::resize, 0, from, 2, true}};
             plan_[1] = {{act::lock, 0, 0, 17 + random_.below(3), random_.below(2) != 0}};
             one_class_ = false;
