@@ -14,7 +14,7 @@
 
 #define BEGIN 100u
 #define LENGTH 1000u /* about: all are in one class */
-#define TOGETHER 3u /* intervals of one key: the trees of a class take two, a list the third */
+#define TOGETHER 3u  /* intervals of one key: the trees of a class take two, a list the third */
 
 extern void (*lath_delay_hook)(const char *point);
 

@@ -300,6 +300,40 @@ static void image_is_fixed(const struct fixed *want)
 	free(file.data);
 }
 
+/* What is between two bounds, each open or closed, is as many entries as are counted, read forward
+ * and read back: those that a look at every entry finds. */
+static void bounds_of(const struct kind *kind, uint64_t n)
+{
+	struct map *map = filled(kind, n);
+	struct map_bound low = { 0 }, high = { 0 };
+	struct map_entry entry;
+	uint64_t i, k, j;
+	int sides, back;
+
+	n = map_size(map);
+	for (i = 0; i < n; i += 1 + n / 7)
+		for (k = 0; k < n; k += 1 + n / 5)
+			for (sides = 0; sides < 4; sides++) {
+				uint64_t from = i + (sides & 1), end = k + !(sides & 2);
+				uint64_t want = end > from ? end - from : 0;
+
+				MUST(map_select(map, i, &entry));
+				low = (struct map_bound){ entry.key, 0, sides & 1 };
+				MUST(map_select(map, k, &entry));
+				high = (struct map_bound){ entry.key, 0, sides & 2 };
+				MUST(map_count(map, &low, &high) == want);
+				for (back = 0; back < 2; back++) {
+					struct map_iter iter;
+
+					map_iter_begin(&iter, map, &low, &high, back);
+					for (j = 0; map_next(&iter, &entry); j++)
+						;
+					MUST(j == want);
+				}
+			}
+	kind->methods->free(map);
+}
+
 /* A large map of strings loses all of them while there is no memory for its small form. */
 static void strings_go_without_memory(void)
 {
@@ -642,6 +676,10 @@ int main(void)
 			blocks_move(&kinds[i], 20, false);
 			blocks_move(&kinds[i], 300, false);
 			blocks_move(&kinds[i], 300, true);
+		}
+		for (i = 0; i < 2; i++) { /* maps */
+			bounds_of(&kinds[i], 9);
+			bounds_of(&kinds[i], 1500 / FEW);
 		}
 		for (i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
 			image_is_fixed(&fixed[i]);
