@@ -49,6 +49,7 @@ struct vk_blocked {
 	void (*gone)(struct vk_ctx *ctx, void *data);
 	void *data; /* NULL: nobody */
 	long long until;
+	bool over; /* answered, not yet freed */
 	struct words command;
 };
 
@@ -372,17 +373,28 @@ static void client_ends(struct vk_blocked *client)
 {
 	client->gone(&primary, client->data);
 	client->data = NULL;
+	client->over = false;
 	free_words(&client->command);
 }
 
+/* Servers answer such a client at once, and free its data before the next command. */
 static int stub_unblock(struct vk_blocked *client, void *data)
 {
-	(void)data;
+	MUST(client->data && !client->over && !data);
 	retried = client;
 	client->timed_out(&primary, client->command.argv, client->command.argc);
-	client_ends(client);
+	client->over = true;
 	ended++;
 	return VK_OK;
+}
+
+static void free_unblocked(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < CLIENTS; i++)
+		if (clients[i].over)
+			client_ends(&clients[i]);
 }
 
 /* ---- replies, which nobody reads ---- */
@@ -607,11 +619,13 @@ static void time_passes(void)
 	if (fn && timer_at <= clock_ms) {
 		timer_fn = NULL;
 		fn(&primary, NULL);
+		free_unblocked();
 		flush();
 	}
 	for (i = 0; i < CLIENTS; i++)
 		if (clients[i].data && clients[i].until <= clock_ms)
 			stub_unblock(&clients[i], NULL);
+	free_unblocked();
 	serve();
 }
 
@@ -837,6 +851,7 @@ static void servers_end(void)
 	for (i = 0; i < CLIENTS; i++)
 		if (clients[i].data)
 			stub_unblock(&clients[i], NULL);
+	free_unblocked();
 	for (i = 0; i < KEYS; i++) {
 		stub_delete(&primary.keys[i]);
 		now_running = &replica;
