@@ -201,8 +201,12 @@ static void cancelled_waits_leave_nothing(void)
 	lath_range_locks_fini(&locks);
 }
 
-/* A range waits for one at its edge, which grows away from it into a class that no range was in
- * before: it waits for it in that class too. */
+/* A range waits for one at its edge, which grows away from it: into a class that no range was in
+ * before, between the two, into that of the range, or into a larger one. It waits for it there
+ * too. */
+static const struct growth {
+	uint64_t size, grown; /* of the range that waits, of the one at its last key */
+} growths[] = { { 256, 2 }, { 16, 2 }, { 16, 20 } };
 static atomic_int waiting;
 
 static void note_waiting(void *arg, const struct lath_range_info *info)
@@ -213,28 +217,28 @@ static void note_waiting(void *arg, const struct lath_range_info *info)
 
 static void *wait_for_edge(void *arg)
 {
+	const struct growth *growth = arg;
 	struct lath_range_hold hold;
 
-	(void)arg;
-	CHECK(lath_range_timedlock(&locks, &hold, 0, 256, LATH_EXCLUSIVE_RANGE, 100000000) ==
-	      -ETIMEDOUT);
+	CHECK(lath_range_timedlock(&locks, &hold, 0, growth->size, LATH_EXCLUSIVE_RANGE,
+				   50000000) == -ETIMEDOUT);
 	return NULL;
 }
 
-static void grown_is_waited_for(void)
+static void grown_is_waited_for(const struct growth *growth)
 {
 	struct lath_range_hold edge;
 	pthread_t thread;
 	int i;
 
 	CHECK(!lath_range_locks_init(&locks, NULL));
-	CHECK(!lath_range_lock(&locks, &edge, 255, 1, LATH_EXCLUSIVE_RANGE));
-	CHECK(!pthread_create(&thread, NULL, wait_for_edge, NULL));
+	CHECK(!lath_range_lock(&locks, &edge, growth->size - 1, 1, LATH_EXCLUSIVE_RANGE));
+	CHECK(!pthread_create(&thread, NULL, wait_for_edge, (void *)(uintptr_t)growth));
 	for (waiting = i = 0; !waiting && i < 100; i++) {
 		usleep(500);
 		lath_range_each(&locks, note_waiting, NULL);
 	}
-	CHECK(!lath_range_resize(&locks, &edge, 255, 2));
+	CHECK(!lath_range_resize(&locks, &edge, growth->size - 1, growth->grown));
 	pthread_join(thread, NULL);
 	lath_range_unlock(&locks, &edge);
 	CHECK(!lath_range_locks_verify(&locks));
@@ -244,6 +248,7 @@ static void grown_is_waited_for(void)
 int main(void)
 {
 	struct lath_range_config few = LATH_RANGE_CONFIG_INIT;
+	size_t i;
 
 	counters_are_protected(NULL);
 	few.buckets = 2;
@@ -252,6 +257,7 @@ int main(void)
 	CHECK(timeouts);
 	cycles_are_left();
 	cancelled_waits_leave_nothing();
-	grown_is_waited_for();
+	for (i = 0; i < sizeof(growths) / sizeof(growths[0]); i++)
+		grown_is_waited_for(&growths[i]);
 	return 0;
 }
