@@ -143,9 +143,9 @@ class BytesSubject(core.MemorySubject):
             expect("insert", result, 0)
             self.add(place, value)
 
-    @op(lambda d: (d.bytes(), d.int(0, 400), d.int(1, 200), d.int(0, 3)), 3)
+    @op(lambda d: (d.bytes(), d.int(0, 400), d.pick([20, 200, 200, 300]) + d.int(0, 100), d.int(0, 4)), 3)
     def fill(self, stem, first, count, how):
-        """Records that agree in many bytes, or in all of them."""
+        """Records that agree in many bytes, or in all of them; or in all but their number of zeros."""
         for i in range(first, first + count):
             if how == 0:
                 self.insert(stem, i, True)
@@ -153,6 +153,8 @@ class BytesSubject(core.MemorySubject):
                 self.insert(stem + i.to_bytes(2, "big"), 0, True)
             elif how == 2:
                 self.insert(stem + b"same bytes " + i.to_bytes(2, "little"), 0, True)
+            elif how == 3:
+                self.insert(stem + b"\0" * (i % 20), i // 20, True)
             else:
                 self.insert(stem + b"\xff" * (i % 40), i // 40, True)
             self.calls += 1

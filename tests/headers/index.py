@@ -17,7 +17,10 @@ def key(d):
 
 
 def draw_item(d):
-    return (d.key(), d.size(), d.value())
+    start, size = d.key(), d.size()
+    if d.chance(0.04):  # it ends with the last key
+        start, size = (start, TOP - start) if TOP - start < 10000 else (MAX - size % 10000, size % 10000 + 1)
+    return (start, size, d.value())
 
 
 def draw_many(d):
@@ -50,7 +53,10 @@ def draw_config(d):
     for flag in d.subset([core.HUGE_PAGES, core.NODE_EACH, core.HOLES, core.SMALL_PAGES, core.GAPPED, core.RANKS,
                           core.ANY_CONTEXT, core.NODE_EACH], 0.3):
         flags |= flag
-    return {"layout": d.pick([0, 0, 1]), "flags": flags, "memory": d.chance(0.5), "single": d.chance(0.2), "null": d.chance(0.05)}
+    layout = d.pick([0, 0, 1])
+    if not layout and not flags & core.RANKS and d.chance(0.5):  # a third of the calls is about them
+        flags |= core.HOLES
+    return {"layout": layout, "flags": flags, "memory": d.chance(0.5), "single": d.chance(0.2), "null": d.chance(0.05)}
 
 
 class IndexSubject(core.MemorySubject):

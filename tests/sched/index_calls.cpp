@@ -429,6 +429,11 @@ void caller::clone(const planned&) {
     sched_free(copy);
 }
 
+void caller::count() {
+    std::uint64_t called = sched_now(), items = lath_index_count(index_);
+    mine_.counts.push_back({called, sched_now(), items});
+}
+
 void caller::other(const planned& p) {
     std::uint64_t cursor = 0;
     lath_hole_stats stats;
@@ -447,7 +452,7 @@ void caller::other(const planned& p) {
         lath_index_digest(index_, nullptr, nullptr);
         break;
     case act::count:
-        lath_index_count(index_);
+        count();
         break;
     default:
         lath_index_hole_stats(index_, window, window + points, 0, &stats);

@@ -84,8 +84,10 @@ public:
     }
 
     void begin() override {
-        for (fiber_calls& f : fibers_)
+        for (fiber_calls& f : fibers_) {
             f.history.clear();
+            f.counts.clear();
+        }
     }
 
     void run(unsigned fiber) override { caller(index_, fibers_[fiber], used_).run(); }
@@ -102,6 +104,10 @@ public:
             history.insert(history.end(), f.history.begin(), f.history.end());
         state after = content();
         checked += history.size();
+        for (const fiber_calls& f : fibers_)
+            for (const counted& c : f.counts)
+                if (std::string wrong = miscounted(c, history); !wrong.empty())
+                    return wrong;
         if (!checker_.linearizable(before_, std::move(history), &after))
             return "not linearizable";
         lath_index_fini(index_, nullptr, nullptr);
@@ -123,6 +129,45 @@ public:
     }
 
 private:
+    // A count is a scan (P2): what was there all the time counts once, what was away all the time
+    // not at all. What a call that stores over others removes is not known.
+    std::string miscounted(const counted& count, const std::vector<call>& history) const {
+        std::uint64_t least = 0, most = 0;
+        for (unsigned p = 0; p < used_; p++)
+            least += starts(before_, p);
+        most = least;
+        std::uint64_t gone = 0; // perhaps before or while it counts
+        bool stores = false;
+        for (const call& c : history) {
+            bool before = c.returned < count.called, begun = c.called < count.returned;
+            switch (c.what) {
+            case op::insert:
+            case op::take:
+            case op::split:
+                least += c.done && before;
+                most += c.done && begun;
+                break;
+            case op::erase:
+            case op::erase_at:
+            case op::erase_if:
+            case op::join:
+                gone += c.done && begun;
+                most -= c.done && before;
+                break;
+            case op::store:
+                stores |= c.done && begun;
+                most += c.done && begun ? 2 : 0; // itself, and what it cuts in two
+                break;
+            default:
+                break;
+            }
+        }
+        if (count.items <= most && (stores || count.items + gone >= least))
+            return "";
+        return "counted " + std::to_string(count.items) + " items, not " +
+               std::to_string(stores ? 0 : least - gone) + " to " + std::to_string(most);
+    }
+
     unsigned point() { return random_.below(used_); }
     unsigned size_at(unsigned key) {
         return config_.layout == LATH_POINTS ? 1 : 1 + random_.below(std::min(4u, used_ - key));

@@ -71,10 +71,16 @@ struct planned {
     unsigned key, size, value, other, last, align, policy;
 };
 
+// What a call that counts said.
+struct counted {
+    std::uint64_t called, returned, items;
+};
+
 // The calls of one fiber: what is planned, and what came of it.
 struct fiber_calls {
     std::vector<planned> plan;
     std::vector<lin::call> history;
+    std::vector<counted> counts;
 };
 
 // Makes one call on an index and records it. `points`: number of points that are in use.
@@ -98,6 +104,7 @@ private:
     void walk(const planned& p);
     void scan(const planned& p);
     void clone(const planned& p);
+    void count();
     void other(const planned& p);
     void note(lin::op what, const planned& p, std::uint64_t called, int ret, const lath_item* got);
     void note_items(std::uint64_t called, std::uint64_t returned, unsigned from, unsigned to,
