@@ -176,6 +176,9 @@ def test_values_of_cut_ranges():
     del ranges[95]
     assert len(ranges) == 1 and sys.getrefcount(value) == before
     ranges[0:200] = value
+    with pytest.raises(ValueError):
+        ranges.insert(190, 210, value)
+    assert sys.getrefcount(value) == before + 1
     del ranges
     assert sys.getrefcount(value) == before
 

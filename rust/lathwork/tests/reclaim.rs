@@ -355,7 +355,7 @@ fn a_removal_costs_the_same_with_many_before_it() {
     );
 }
 
-/// One removal drops some of those that wait, not all of them.
+/// One removal drops some of those that wait, not all of them, and the next one goes on.
 #[test]
 fn a_removal_drops_few_values() {
     let alive = Arc::new(AtomicUsize::new(0));
@@ -369,15 +369,19 @@ fn a_removal_drops_few_values() {
         map.remove(i);
     }
     drop(held);
-    let (mut next, mut most) = (10_000, 0);
+    let (mut next, mut most, mut last, mut goes_on) = (10_000, 0, 0, 0);
     wait_for("removals drop what was removed", || {
         let before = alive.load(SeqCst);
         map.remove(next);
         next += 1;
-        most = most.max(before - alive.load(SeqCst));
+        let dropped = before - alive.load(SeqCst);
+        most = most.max(dropped);
+        goes_on += u32::from(last == 256 && dropped > 0);
+        last = dropped;
         alive.load(SeqCst) < 10_500
     });
     assert!(most <= 256, "{most} values dropped in one removal");
+    assert!(goes_on > 0, "no removal went on where the one before ended");
 }
 
 // ---- panics ----
