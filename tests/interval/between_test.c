@@ -38,7 +38,10 @@ static void disturb(const char *point)
 {
 	struct lath_interval other = interval_of(TOGETHER);
 
-	if (!at || strcmp(point, "located, not yet locked") != 0 || --at)
+	if (!at || strcmp(point, "located, not yet locked") != 0)
+		return;
+	at--;
+	if (at)
 		return;
 	fired++;
 	MUST(!lath_intervals_insert(&set, &other));
