@@ -245,6 +245,34 @@ static void grown_is_waited_for(const struct growth *growth)
 	lath_range_locks_fini(&locks);
 }
 
+/* A small range gives way to a large one that waits for another small one. */
+static void *wait_for_all(void *arg)
+{
+	struct lath_range_hold hold;
+
+	(void)arg;
+	CHECK(!lath_range_lock(&locks, &hold, 0, 256, LATH_EXCLUSIVE_RANGE));
+	lath_range_unlock(&locks, &hold);
+	return NULL;
+}
+
+static void waiting_is_not_overtaken(void)
+{
+	struct lath_range_hold first, hold;
+	pthread_t thread;
+
+	CHECK(!lath_range_locks_init(&locks, NULL));
+	CHECK(!lath_range_lock(&locks, &first, 0, 1, LATH_EXCLUSIVE_RANGE));
+	CHECK(!pthread_create(&thread, NULL, wait_for_all, NULL));
+	for (waiting = 0; !waiting; usleep(500))
+		lath_range_each(&locks, note_waiting, NULL);
+	CHECK(lath_range_trylock(&locks, &hold, 100, 1, LATH_EXCLUSIVE_RANGE) == -EBUSY);
+	lath_range_unlock(&locks, &first);
+	pthread_join(thread, NULL);
+	CHECK(!lath_range_locks_verify(&locks));
+	lath_range_locks_fini(&locks);
+}
+
 int main(void)
 {
 	struct lath_range_config few = LATH_RANGE_CONFIG_INIT;
@@ -259,5 +287,6 @@ int main(void)
 	cancelled_waits_leave_nothing();
 	for (i = 0; i < sizeof(growths) / sizeof(growths[0]); i++)
 		grown_is_waited_for(&growths[i]);
+	waiting_is_not_overtaken();
 	return 0;
 }

@@ -252,9 +252,33 @@ static void leave_together(void)
 	end(4);
 }
 
+/* ---- a record that ends when a snapshot is taken ---- */
+
+/* The second snapshot shows what came at its own time, so it needs nothing of before: that goes
+ * back when the first one is released, not when the second is. */
+static void needed_by_one(void)
+{
+	unsigned int i;
+
+	begin(NULL);
+	MUST(!lath_versions_put(&set, &r[0], NULL));
+	lath_snapshot_take(&set, &one);
+	MUST(!lath_versions_put(&set, &r[1], NULL));
+	lath_snapshot_take(&set, &two);
+	MUST(shown(&one) == &r[0] && shown(&two) == &r[1]);
+	lath_snapshot_release(&set, &one);
+	put_more(0); /* changes judge what was held */
+	for (i = 0; i < 4; i++)
+		lath_rcu_single.drain();
+	MUST(r[0].returned == 1 && !r[1].returned);
+	lath_snapshot_release(&set, &two);
+	end(0);
+}
+
 int main(void)
 {
 	erase_over_rest();
+	needed_by_one();
 	put_beside_take(take_and_look, 0);
 	put_beside_take(look_and_take, 1);
 	erase_beside_take(take_and_see, 1);
