@@ -25,6 +25,23 @@ bool is_sampled(const lath_bytes_key& key, uint64_t one_in) {
 // at entries and does not find it is rare: they agree with it in what the index knows of them.
 __attribute__((tls_model("initial-exec"))) thread_local bool looked_at;
 
+// The sequence number of the last entry that this thread has inserted: if a batch has a key twice
+// with one number, all entries between the two have it.
+__attribute__((tls_model("initial-exec"))) thread_local uint64_t last_inserted = ~uint64_t{0};
+
+uint16_t hash_of(const lath_bytes_key& key) {
+    const auto* at = static_cast<const char*>(key.data);
+    uint64_t hash = key.size, word = 0, left = key.size;
+    for (; left >= 8; at += 8, left -= 8) {
+        std::memcpy(&word, at, 8);
+        hash = (hash ^ word) * 0x9e3779b97f4a7c15;
+        hash ^= hash >> 32;
+    }
+    word = 0;
+    std::memcpy(&word, at, left);
+    return static_cast<uint16_t>((hash ^ word) * 0x9e3779b97f4a7c15 >> 48);
+}
+
 } // namespace
 
 // Make an empty set of entries; as lath_bytes_init().
@@ -80,9 +97,18 @@ memtable::contents* memtable::make() {
 
 bool memtable::InsertKey(rocksdb::KeyHandle handle) {
     const auto* entry = static_cast<const char*>(handle);
+    const lath_bytes_key key = key_of_entry(entry);
+    const bool again = key.tag == last_inserted;
+    last_inserted = key.tag;
     contents* made = contents_.load(std::memory_order_acquire);
     if (__builtin_expect(!made, 0))
         made = make();
+    deferred* const later = made->later.load(std::memory_order_acquire);
+    if (later && defer(*made, *later, entry, key, again)) {
+        if (memory::has_grown())
+            lath_rcu_auto.drain();
+        return true;
+    }
     const int ret = lath_bytes_insert(&made->set, value_of(entry), nullptr);
     if (ret == -EEXIST)
         return false;
@@ -93,23 +119,126 @@ bool memtable::InsertKey(rocksdb::KeyHandle handle) {
     std::atomic_thread_fence(std::memory_order_seq_cst); // pairs with watch()
     if (watched_.load(std::memory_order_relaxed))
         changes_.fetch_add(1, std::memory_order_release);
-    if (is_sampled(key_of_entry(entry), sampled) && made->from.taken() > least_sampled)
+    else if (!later && made->from.taken() > least_deferred)
+        make_deferred(*made);
+    if (is_sampled(key, sampled) && made->from.taken() > least_sampled)
         sample(*made, value_of(entry));
     if (memory::has_grown()) // not in the insert, which is a section
         lath_rcu_auto.drain();
     return true;
 }
 
-uint64_t memtable::watch() {
-    if (!watched_.load(std::memory_order_relaxed)) {
-        watched_.store(true, std::memory_order_relaxed);
-        std::atomic_thread_fence(std::memory_order_seq_cst); // pairs with InsertKey()
+// Make the place for entries that wait, unless there is no memory, or an iterator has read the
+// memtable: its entries are inserted at once.
+void memtable::make_deferred(contents& of) {
+    std::lock_guard<std::mutex> lock(making_);
+    if (of.later.load(std::memory_order_relaxed) || watched_.load(std::memory_order_relaxed))
+        return;
+    try {
+        of.later.store(new (aligned(sizeof(deferred))) deferred, std::memory_order_release);
+    } catch (const std::bad_alloc&) {
+        return;
     }
+}
+
+// Let an entry wait for others. Returns false if it has to be inserted at once: no other thread
+// waits for one that lets entries wait or inserts them, and entries of the sample do not wait.
+// again: the thread's last entry had the same sequence number, so the key may be the same; if it
+// waits it is inserted, for the second one to be refused.
+bool memtable::defer(contents& of, deferred& later, const char* entry, const lath_bytes_key& key,
+                     bool again) {
+    if (again)
+        settle_with(key);
+    if (again || is_sampled(key, sampled) || key.size > LATH_BYTES_SIZE_MAX)
+        return false;
+    std::unique_lock<std::mutex> lock(later.lock, std::try_to_lock);
+    if (!lock || watched_.load(std::memory_order_relaxed))
+        return false;
+    unsigned int used = later.used.load(std::memory_order_relaxed);
+    if (used == deferred::most) { // there was no memory
+        if (!settle(of, later))
+            return false;
+        used = 0;
+    }
+    later.entry[used] = entry;
+    // release: a lookup that finds it in the place of an earlier one finds that one in the index
+    later.hash[used].store(hash_of(key), std::memory_order_release);
+    later.used.store(used + 1, std::memory_order_release); // pairs with settle_with()
+    if (used + 1 == deferred::most)
+        settle(of, later);
+    return true;
+}
+
+// Insert the entries that wait. The lock is held. Returns false if there is no memory: all go on
+// waiting, and those that have been inserted are found there when it is tried again.
+bool memtable::settle(contents& of, deferred& later) {
+    const unsigned int used = later.used.load(std::memory_order_relaxed);
+    uint64_t values[deferred::most] = {};
+    int results[deferred::most];
+    bool all = true;
+    for (unsigned int i = 0; i < used; i++)
+        values[i] = value_of(later.entry[i]);
+    lath_bytes_insert_batch(&of.set, used, values, results);
+    for (unsigned int i = 0; i < used; i++)
+        all &= !results[i] || results[i] == -EEXIST;
+    if (all)
+        later.used.store(0, std::memory_order_release); // pairs with settle_with()
+    return all;
+}
+
+// Insert the entries that wait, for a call that reads others than one key. Throws std::bad_alloc.
+void memtable::settle_all() const {
+    contents* const made = contents_.load(std::memory_order_acquire);
+    deferred* const later = made ? made->later.load(std::memory_order_acquire) : nullptr;
+    if (!later || !later->used.load(std::memory_order_acquire))
+        return;
+    std::lock_guard<std::mutex> lock(later->lock);
+    if (!settle(*made, *later))
+        throw std::bad_alloc();
+}
+
+// Insert the entries that wait if one of them seems to have the user key. Throws std::bad_alloc.
+void memtable::settle_with(const lath_bytes_key& key) const {
+    contents* const made = contents_.load(std::memory_order_acquire);
+    deferred* const later = made ? made->later.load(std::memory_order_acquire) : nullptr;
+    const unsigned int used = later ? later->used.load(std::memory_order_acquire) : 0;
+    if (!used)
+        return;
+    const uint16_t hash = hash_of(key);
+    for (unsigned int i = 0; i < used; i++)
+        if (later->hash[i].load(std::memory_order_acquire) == hash)
+            return settle_all();
+}
+
+// After it RocksDB counts no memory of this memtable any more.
+void memtable::MarkReadOnly() {
+    try {
+        settle_all();
+    } catch (const std::bad_alloc&) {
+        return; // who reads it tries again
+    }
+}
+
+uint64_t memtable::watch() {
+    if (watched_.load(std::memory_order_acquire))
+        return changes();
+    std::lock_guard<std::mutex> making(making_);
+    contents* const made = contents_.load(std::memory_order_acquire);
+    deferred* const later = made ? made->later.load(std::memory_order_acquire) : nullptr;
+    std::unique_lock<std::mutex> lock;
+    if (later) {
+        lock = std::unique_lock<std::mutex>(later->lock);
+        if (!settle(*made, *later))
+            throw std::bad_alloc();
+    }
+    watched_.store(true, std::memory_order_release);
+    std::atomic_thread_fence(std::memory_order_seq_cst); // pairs with InsertKey()
     return changes();
 }
 
 bool memtable::Contains(const char* entry) const {
     const lath_bytes_key key = key_of_entry(entry);
+    settle_with(key);
     uint64_t value;
     lath_bytes* const set = all();
     return set && lath_bytes_get(set, &key, &value);
@@ -130,6 +259,8 @@ void memtable::Get(const rocksdb::LookupKey& key, void* arg,
                    bool (*each)(void* arg, const char* entry)) {
     const lath_bytes_key wanted = key_of_internal(key.internal_key());
     uint64_t first;
+
+    settle_with(wanted);
 
     if (scan(all(), &wanted, false, false, &first, 1, LATH_BYTES_SAME))
         look_up(first, arg, each);
@@ -224,6 +355,7 @@ rocksdb::Status memtable::look_up_checked(lath_bytes_key key, void* arg,
 rocksdb::Status memtable::GetAndValidate(const rocksdb::LookupKey& key, void* arg,
                                          bool (*each)(void* arg, const char* entry), bool show_keys,
                                          bool order, const validator& valid) {
+    settle_all();
     return look_up_checked(key_of_internal(key.internal_key()), arg, each,
                            {order, show_keys, valid});
 }
@@ -239,10 +371,14 @@ rocksdb::Status memtable::MultiGet(size_t n, const char* const* keys, void** arg
 
     if (!set)
         return rocksdb::Status::OK();
+    if (order || valid)
+        settle_all();
     for (size_t begin = 0; begin < n; begin += at_once) {
         const size_t m = std::min(n - begin, at_once);
-        for (size_t i = 0; i < m; i++)
+        for (size_t i = 0; i < m; i++) {
             wanted[i] = key_of_entry(keys[begin + i]);
+            settle_with(wanted[i]);
+        }
         // the lookups with checks find them again, in the cache
         lath_bytes_first_batch(set, m, wanted, descending_ ? LATH_BYTES_BACK : 0, found);
         for (size_t i = 0; i < m; i++) {
@@ -325,6 +461,7 @@ uint64_t memtable::ApproximateNumEntries(const rocksdb::Slice& from, const rocks
     contents* const made = contents_.load(std::memory_order_acquire);
     if (!made)
         return 0;
+    settle_all();
     lath_bytes* const sample = made->sample.load(std::memory_order_acquire);
     const uint64_t few = count(&made->set, first, last, sample ? exactly : ~uint64_t{0});
     if (few < exactly || !sample)
@@ -337,6 +474,7 @@ void memtable::UniqueRandomSample(const uint64_t entries, const uint64_t wanted,
     const uint64_t step = wanted && wanted < entries ? entries / wanted : 1;
     uint64_t ahead[most_scanned];
     uint64_t i = 0, take = 0;
+    settle_all();
     size_t n = scan(nullptr, false, false, ahead, most_scanned);
 
     std::minstd_rand random(std::random_device{}());

@@ -7,6 +7,7 @@
 #ifndef LATH_ROCKSDB_MEMTABLE_HPP
 #define LATH_ROCKSDB_MEMTABLE_HPP
 
+#include <array>
 #include <atomic>
 #include <mutex>
 
@@ -29,6 +30,13 @@ public:
     // Returns false if there is an entry with this key and sequence number. Throws std::bad_alloc,
     // and std::length_error for keys of more than a GiB. At times it waits until calls that are
     // under way in other threads have ended: not in a section of lathwork's.
+    //
+    // In a large memtable the entry may wait for others: 32 are inserted at a time, with overlapped
+    // cache misses. A lookup that finds its key among those that wait inserts them before, and so
+    // does whatever reads more than one key; a memtable that iterators have read has none that
+    // wait. Without memory they go on waiting, the reader throws std::bad_alloc, and so do the
+    // inserts after them. A key that waits with its sequence number is taken again if another
+    // thread inserts it, which RocksDB never does: it finds the same key twice in one batch.
     bool InsertKey(rocksdb::KeyHandle handle) override;
     // The index finds the place of a neighbour faster than a hint is kept.
     bool InsertKeyWithHint(rocksdb::KeyHandle handle, void**) override { return InsertKey(handle); }
@@ -37,6 +45,8 @@ public:
         return InsertKey(handle);
     }
 
+    // The last entries that wait are inserted, for which there may be no memory: later then.
+    void MarkReadOnly() override;
     bool Contains(const char* entry) const override;
     void Get(const rocksdb::LookupKey& key, void* arg,
              bool (*each)(void* arg, const char* entry)) override;
@@ -85,9 +95,14 @@ public:
     }
 
     // An iterator that reads ahead has to know whether there are new entries: what this returns
-    // changes with every insert that begins after the call.
+    // changes with every insert that begins after the call. Inserts what waits, and no entry waits
+    // from then on. Throws std::bad_alloc.
     uint64_t watch();
     uint64_t changes() const { return changes_.load(std::memory_order_acquire); }
+
+    // Bytes of a memtable's index from which on entries wait for others: there the misses take more
+    // time than what comes on top. Tests set it before they make memtables.
+    static inline size_t least_deferred = size_t{1} << 20;
 
 private:
     static constexpr size_t most_scanned = 64;
@@ -98,6 +113,16 @@ private:
     static constexpr uint64_t sampled = 256;
     static constexpr size_t least_sampled = 65536;
 
+    // Entries that wait, with a hash of each user key. Entries are added and taken out under the
+    // lock; lookups read the hashes without.
+    struct deferred {
+        static constexpr unsigned int most = 32;
+        std::mutex lock;
+        std::atomic<unsigned int> used{0};
+        std::array<std::atomic<uint16_t>, most> hash{};
+        std::array<const char*, most> entry{};
+    };
+
     // What comes from the arena with the first entry: most memtables of many column families are
     // empty.
     struct contents {
@@ -105,6 +130,7 @@ private:
         memory from;
         lath_bytes set; // of all entries
         std::atomic<lath_bytes*> sample{nullptr}; // of some; made when the first of them comes
+        std::atomic<deferred*> later{nullptr}; // made when the index has become large
     };
 
     // The set of all entries; NULL: there is none yet.
@@ -121,6 +147,12 @@ private:
                                     const checks& with) const;
     // Check the entries before a key, and at or after it.
     rocksdb::Status check_around(const lath_bytes_key& key, const checks& with) const;
+    bool defer(contents& of, deferred& later, const char* entry, const lath_bytes_key& key,
+               bool again);
+    static bool settle(contents& of, deferred& later);
+    void settle_all() const;
+    void settle_with(const lath_bytes_key& key) const;
+    void make_deferred(contents& of);
     lath_bytes* make_sample(contents& of);
     void sample(contents& of, uint64_t value);
     size_t scan(lath_bytes* set, const lath_bytes_key* from, bool back, bool beside,
@@ -129,7 +161,7 @@ private:
                    uint64_t most) const;
 
     const bool descending_;
-    std::mutex making_; // contents, and the sample
+    std::mutex making_; // contents, the sample and what waits
     std::atomic<contents*> contents_{nullptr};
     std::atomic<bool> watched_{false}; // there are iterators: count changes
     alignas(64) std::atomic<uint64_t> changes_{0};

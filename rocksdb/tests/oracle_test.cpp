@@ -14,6 +14,7 @@
 
 #include <unistd.h>
 
+#include "memtable.hpp"
 #include "table.hpp"
 
 using namespace lath_rocksdb;
@@ -350,6 +351,7 @@ int main(int argc, char** argv) {
             .string();
     random_number.seed(argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1);
     add_factory(*rocksdb::ObjectLibrary::Default());
+    memtable::least_deferred = 0; // memtables are small here, and their entries shall wait too
     std::filesystem::create_directories(root);
     pair of;
     of.list.path = root + "/list";

@@ -204,6 +204,19 @@ const std::vector<arguments::row<b>> rows = {
      }},
     {"lath_bytes_get_batch", "no keys", 0,
      [](b& t) -> R { return R(lath_bytes_get_batch(&t.set, 0, nullptr, t.values)); }},
+    {"lath_bytes_insert_batch", "no records", 0,
+     [](b& t) -> R { return R(lath_bytes_insert_batch(&t.set, 0, nullptr, nullptr)); }},
+    {"lath_bytes_insert_batch", "invalid ones and one that is there", 0,
+     [](b& t) -> R {
+         const std::uint64_t values[] = {0, value_of(apple) + 1, value_of(huge), value_of(apple)};
+         int results[4];
+         const size_t n = lath_bytes_insert_batch(&t.set, 4, values, results);
+         CHECK(results[0] == -EINVAL);
+         CHECK(results[1] == -EINVAL);
+         CHECK(results[2] == -E2BIG);
+         CHECK(results[3] == -EEXIST);
+         return R(n);
+     }},
     {"lath_bytes_first_batch", "no keys", 0,
      [](b& t) -> R { return R(lath_bytes_first_batch(&t.set, 0, nullptr, 0, t.values)); }},
     {"lath_bytes_ceiling", "behind the last key", -ENOENT,

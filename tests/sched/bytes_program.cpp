@@ -234,7 +234,10 @@ private:
         int ret;
         if (p.what == act::insert) {
             called = sched_now();
-            ret = lath_bytes_insert(set_, value, nullptr);
+            if (p.number % 2)
+                lath_bytes_insert_batch(set_, 1, &value, &ret);
+            else
+                ret = lath_bytes_insert(set_, value, nullptr);
             calls_.note(fiber, op::insert, p.key, p.number, called, ret, 0);
         } else if (p.what == act::replace) {
             called = sched_now();

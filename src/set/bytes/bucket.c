@@ -184,8 +184,7 @@ static void prefetch_records(struct bucket *bucket, u32 low, u32 end)
 	u32 n = end - low, i;
 
 	for (i = 0; i < min(n, 8u); i++)
-		prefetch((const void *)(uintptr_t)READ_ONCE(
-			*bucket_value(bucket, low + (n > 8 ? n * i / 8 : i))));
+		prefetch_record(READ_ONCE(*bucket_value(bucket, low + (n > 8 ? n * i / 8 : i))));
 }
 
 /* The entries that have a slice: [*low, returned end), or where they would be. If there are
@@ -337,7 +336,7 @@ void bucket_warm_record(const struct place *place, const struct want *want)
 	u64 match = prints_equal(READ_ONCE(entry[group]), hash & 0xff);
 
 	if (match)
-		prefetch((const void *)(uintptr_t)READ_ONCE(entry[group + 1 + __ffs64(match) / 8]));
+		prefetch_record(READ_ONCE(entry[group + 1 + __ffs64(match) / 8]));
 }
 
 /* ---- filling ---- */

@@ -118,6 +118,16 @@ static inline bool bytes_equal(const struct want *a, const struct want *b, u64 a
 	return load_bytes(a->data + size - STEP) == load_bytes(b->data + size - STEP);
 }
 
+/* Prefetch a record, or a row, by its value. In user space addresses leave the two highest bits
+ * free, and records that are not aligned have the lowest bits of their addresses there. */
+static inline void prefetch_record(u64 value)
+{
+#ifndef __KERNEL__
+	value = value << 2 >> 2;
+#endif
+	prefetch((const void *)(uintptr_t)value);
+}
+
 /* The key of a record. */
 static inline struct want key_of(const struct bytes_set *set, u64 value)
 {

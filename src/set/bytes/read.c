@@ -390,7 +390,7 @@ static u32 find_in_layer(u32 open, const struct want *want, struct place *place)
 		if (form_of(place[i].word) == FORM_BUCKET)
 			bucket_warm(&place[i], &want[i]);
 		else
-			prefetch((const void *)(uintptr_t)place[i].word);
+			prefetch_record(place[i].word);
 	}
 	return open;
 }
@@ -414,6 +414,18 @@ static void find_some(struct bytes_set *set, size_t n, const struct lath_bytes_k
 			bucket_warm_record(&place[i], &want[i]);
 		else if (form_of(place[i].word) == FORM_ROW)
 			row_warm_records(place[i].word);
+}
+
+void bytes_warm(struct bytes_set *set, size_t n, const struct lath_bytes_key *keys)
+{
+	struct place place[BATCH];
+	struct want want[BATCH];
+	size_t done, m;
+
+	for (done = 0; done < n; done += m) {
+		m = min(n - done, (size_t)BATCH);
+		find_some(set, m, keys + done, want, place);
+	}
 }
 
 size_t lath_bytes_get_batch(struct lath_bytes *public, size_t n, const struct lath_bytes_key *keys,
@@ -480,7 +492,7 @@ size_t lath_bytes_first_batch(struct lath_bytes *public, size_t n,
 static void warm(const struct lath_bytes_cursor *cursor, u32 i)
 {
 	if (i < cursor->n)
-		prefetch((const void *)(uintptr_t)cursor->ahead[i]);
+		prefetch_record(cursor->ahead[i]);
 }
 
 void lath_bytes_cursor_init_prefix(struct lath_bytes_cursor *cursor, struct lath_bytes *set,

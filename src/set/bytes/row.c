@@ -156,7 +156,7 @@ void row_warm_records(u64 word)
 	u32 size = row_size(word), i;
 
 	for (i = 0; i < size; i++)
-		prefetch((const void *)(uintptr_t)READ_ONCE(row_places(word)[i]));
+		prefetch_record(READ_ONCE(row_places(word)[i]));
 }
 
 u64 row_get(struct bytes_set *set, u64 word, const struct want *want)

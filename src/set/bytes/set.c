@@ -170,6 +170,97 @@ int lath_bytes_insert(struct lath_bytes *public, uint64_t value, uint64_t *there
 	return ret;
 }
 
+/* Records that are inserted at once. In the kernel a stack is small. */
+#ifdef __KERNEL__
+#define INSERTS 8u
+#else
+#define INSERTS 32u
+#endif
+
+/* Insert those of n records, at most INSERTS, whose slices have no word yet in the layer of the
+ * first one. results[i]: as lath_bytes_insert(); -EEXIST: there is a word, or it is in another
+ * layer. In a section. */
+static void insert_new_batch(struct bytes_set *set, size_t n, const u64 *values, int *results)
+{
+	struct lath_item item[INSERTS];
+	struct layer *layer = NULL;
+	int result[INSERTS];
+	u8 who[INSERTS];
+	size_t m = 0, i;
+
+	LATH_ASSERT(n && n <= INSERTS && lath_reader_inside(set->rcu));
+	for (i = 0; i < n; i++) {
+		struct want want = key_of(set, values[i]);
+		struct layer *begin = layer_begin(set, &want);
+
+		if (!layer)
+			layer = begin;
+		results[i] = -EEXIST;
+		if (unlikely(want.size > LATH_BYTES_SIZE_MAX))
+			results[i] = -E2BIG;
+		else if (begin == layer) {
+			item[m] = (struct lath_item){ slice_of(&want, layer->rank), 1, values[i] };
+			who[m++] = (u8)i;
+		}
+	}
+	lath_index_insert_batch(&layer->index, m, item, result);
+	for (i = 0; i < m; i++)
+		results[who[i]] = result[i];
+}
+
+/* At most INSERTS records: those that are alone with their slices in one go; what leads to the
+ * other ones is prefetched, and they are inserted one after the other. */
+static void insert_some(struct lath_bytes *public, size_t n, const u64 *values, int *results)
+{
+	struct bytes_set *set = bytes_of(public);
+	struct lath_bytes_key key[INSERTS];
+	u8 who[INSERTS];
+	size_t m = 0, i;
+
+	lath_reader_enter(set->rcu);
+	insert_new_batch(set, n, values, results);
+	for (i = 0; i < n; i++) {
+		struct want want;
+
+		if (results[i] != -EEXIST)
+			continue;
+		want = key_of(set, values[i]);
+		key[m] = (struct lath_bytes_key){ want.data, want.size, want.order ^ set->flip };
+		who[m++] = (u8)i;
+	}
+	bytes_warm(set, m, key);
+	lath_reader_exit(set->rcu);
+	for (i = 0; i < m; i++)
+		results[who[i]] = lath_bytes_insert(public, values[who[i]], NULL);
+}
+
+size_t lath_bytes_insert_batch(struct lath_bytes *public, size_t n, const uint64_t *values,
+			       int *results)
+{
+	int result[INSERTS];
+	size_t inserted = 0, done, m, i;
+
+	for (done = 0; done < n; done += m) {
+		/* A value that is none has no key: it ends a group. With counts each insert finds
+		 * its place by itself. */
+		for (m = 0; m < min(n - done, (size_t)INSERTS); m++)
+			if (bytes_of(public)->weight || !value_valid(values[done + m]))
+				break;
+		if (m) {
+			insert_some(public, m, values + done, result);
+		} else {
+			result[0] = lath_bytes_insert(public, values[done], NULL);
+			m = 1;
+		}
+		for (i = 0; i < m; i++) {
+			inserted += !result[i];
+			if (results)
+				results[done + i] = result[i];
+		}
+	}
+	return inserted;
+}
+
 /* ---- erase and replace ---- */
 
 /* Replace a record that is alone with its slice, or erase it. want may be NULL if that record is
