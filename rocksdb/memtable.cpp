@@ -25,9 +25,9 @@ bool is_sampled(const lath_bytes_key& key, uint64_t one_in) {
 // at entries and does not find it is rare: they agree with it in what the index knows of them.
 __attribute__((tls_model("initial-exec"))) thread_local bool looked_at;
 
-// The sequence number of the last entry that this thread has inserted: if a batch has a key twice
-// with one number, all entries between the two have it.
-__attribute__((tls_model("initial-exec"))) thread_local uint64_t last_inserted = ~uint64_t{0};
+// The sequence number of the last entry that this thread has inserted. Of a batch numbers do not
+// descend: if it has a key twice with one number, all entries between the two have it.
+__attribute__((tls_model("initial-exec"))) thread_local uint64_t last_inserted;
 
 uint16_t hash_of(const lath_bytes_key& key) {
     const auto* at = static_cast<const char*>(key.data);
@@ -98,7 +98,7 @@ memtable::contents* memtable::make() {
 bool memtable::InsertKey(rocksdb::KeyHandle handle) {
     const auto* entry = static_cast<const char*>(handle);
     const lath_bytes_key key = key_of_entry(entry);
-    const bool again = key.tag == last_inserted;
+    const bool again = key.tag <= last_inserted;
     last_inserted = key.tag;
     contents* made = contents_.load(std::memory_order_acquire);
     if (__builtin_expect(!made, 0))
@@ -143,8 +143,8 @@ void memtable::make_deferred(contents& of) {
 
 // Let an entry wait for others. Returns false if it has to be inserted at once: no other thread
 // waits for one that lets entries wait or inserts them, and entries of the sample do not wait.
-// again: the thread's last entry had the same sequence number, so the key may be the same; if it
-// waits it is inserted, for the second one to be refused.
+// again: the sequence number is none that is new to the thread, so the key may be one that it has
+// inserted; if that waits it is inserted, for the second one to be refused.
 bool memtable::defer(contents& of, deferred& later, const char* entry, const lath_bytes_key& key,
                      bool again) {
     if (again)
@@ -261,7 +261,6 @@ void memtable::Get(const rocksdb::LookupKey& key, void* arg,
     uint64_t first;
 
     settle_with(wanted);
-
     if (scan(all(), &wanted, false, false, &first, 1, LATH_BYTES_SAME))
         look_up(first, arg, each);
 }

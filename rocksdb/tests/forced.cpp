@@ -34,8 +34,9 @@ rocksdb::MemTableRep* lath_rocksdb_forced(const void* by,
                                           const rocksdb::SliceTransform* transform,
                                           rocksdb::Logger* logger) {
     static const auto factory = [] {
-        // those of the tests are small, and their entries shall wait for others too
-        lath_rocksdb::memtable::least_deferred = 0;
+        // small memtables, whose entries shall wait for others too
+        if (std::getenv("LATH_ROCKSDB_WAIT"))
+            lath_rocksdb::memtable::least_deferred = 0;
         std::shared_ptr<rocksdb::MemTableRepFactory> of;
         const rocksdb::Status s = rocksdb::MemTableRepFactory::CreateFromString(
             rocksdb::ConfigOptions(), "lathwork", &of);
