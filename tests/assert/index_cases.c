@@ -520,7 +520,7 @@ static void level_that_ends_too_early(void)
 
 static void erase_told_of_an_unlocked_leaf(void)
 {
-	struct gap_raise raise;
+	struct gap_raise raise = { 0 };
 
 	fill_with(LATH_HOLES);
 	gap_erased(tree, first, __ffs64(first->live), &raise);

@@ -196,6 +196,100 @@ static void holds_for_longer_ones(void)
 	must(take(1, 1) == 3 * SIZE - 1, "a lower limit misses its place", "");
 }
 
+/* Summaries that promise more than there is. */
+static unsigned long long loose(void)
+{
+	unsigned long long all, more;
+	char text[200] = "";
+
+	must(!lath_index_verify(&list, 6, text, sizeof(text)), "verify", text);
+	must(sscanf(text, "summaries %llu, that promise more than there is: %llu", &all, &more) ==
+		     2,
+	     "what does verify say?", text);
+	return more;
+}
+
+/* A request that takes the place of the item that was erased last puts it back: the summaries say
+ * what they said before the erase. */
+static void undoes_an_erase(void)
+{
+	unsigned long long before;
+	struct lath_item item;
+	uint64_t i;
+
+	fill();
+	before = loose();
+	for (i = 1; i < ITEMS; i += 7) {
+		lath_index_erase_item(&list, i * SIZE, NULL);
+		must(take(SIZE, SIZE) == i * SIZE, "not the lowest place", "put back");
+		must(!lath_index_lookup_item(&list, i * SIZE, &item) && item.size == SIZE &&
+			     item.value == SIZE,
+		     "another item is put back", "");
+	}
+	/* not all: items at an end of their leaves are inserted as others are */
+	must(loose() <= before + ITEMS / 7 / 2, "summaries promise what has been put back", "");
+}
+
+/* What is put back is the last of several, and only if it is the lowest; the others are found. */
+static void puts_back_the_last(void)
+{
+	static const int other[] = { 1, -1, 5, -(int)(ITEMS / 4) };
+	uint64_t i, a, b;
+
+	fill();
+	for (i = 0; i < 64; i++) {
+		a = (HERE + i / 4) * SIZE;
+		b = (uint64_t)((int)(HERE + i / 4) + other[i % 4]) * SIZE;
+		lath_index_erase_item(&list, a, NULL);
+		lath_index_erase_item(&list, b, NULL);
+		must(take(SIZE, 1) == (a < b ? a : b), "not the lowest place", "of two");
+		must(take(SIZE, 1) == (a < b ? b : a), "not the lowest place", "of one");
+	}
+	must(take(SIZE, 1) == ITEMS * SIZE, "not the lowest place", "of none");
+}
+
+/* The place of the erased item has been taken meanwhile. */
+static void puts_back_nothing(void)
+{
+	struct lath_item item = { 0, 1, 0 };
+	uint64_t i;
+
+	fill();
+	for (i = 0; i < 16; i++) {
+		item.key = (HERE + i) * SIZE;
+		lath_index_erase_item(&list, item.key, NULL);
+		must(!lath_index_insert_item(&list, &item, NULL), "insert failed", "");
+		must(take(SIZE, 1) == (ITEMS + i) * SIZE, "the place has been taken", "");
+	}
+	must(take(SIZE - 1, 1) == HERE * SIZE + 1, "not the lowest place", "behind an item");
+}
+
+/* The place of the erased item is not the lowest one of the hole, unless alignment makes it so;
+ * or the request is longer than the item. */
+static void puts_back_no_higher(void)
+{
+	struct lath_item item;
+	uint64_t i, key;
+
+	fill_with_gaps();
+	must(take(SIZE - 1, 1) == ITEMS * SIZE - 1, "not the lowest place", "behind all");
+	for (i = 0; i < 16; i++) {
+		key = (HERE - 2 * i) * SIZE; /* below where the last search ended */
+		lath_index_erase_item(&list, key, NULL);
+		must(take(SIZE - 1, SIZE) == key, "not the lowest place", "aligned");
+		lath_index_erase_item(&list, key, NULL);
+		must(take(SIZE - 1, 1) == key - 1, "not the lowest place", "in front");
+	}
+	for (i = 0; i < 4; i++) {
+		take(SIZE - 1, 1); /* a bound for this size, which holds for a longer one */
+		key = (HERE - 40 - 2 * i) * SIZE;
+		lath_index_erase_item(&list, key, NULL);
+		must(take(SIZE, SIZE) == key, "not the lowest place", "longer");
+		must(!lath_index_lookup_item(&list, key, &item) && item.size == SIZE,
+		     "an item of another size is put back", "");
+	}
+}
+
 /* Another index has bounds of its own, also if as much has changed there. */
 static void knows_its_index(void)
 {
@@ -248,5 +342,9 @@ int main(void)
 	with_list(joins_runs);
 	with_list(holds_for_longer_ones);
 	with_list(knows_its_index);
+	with_list(undoes_an_erase);
+	with_list(puts_back_the_last);
+	with_list(puts_back_nothing);
+	with_list(puts_back_no_higher);
 	return 0;
 }

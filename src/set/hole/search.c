@@ -606,18 +606,22 @@ DEFINE_PER_CPU(struct bound, lath_bound);
 __thread struct bound lath_bound __attribute__((tls_model("initial-exec")));
 #endif
 
-/* Begin a search, before which so many changes had ended, at the caller's bound if that holds for
+/* Begin a search, before which so many changes had ended, at the caller's bound if that *holds for
  * the request. Returns true if the search may set the bound: no change is in flight. */
-static bool bound_begin(struct search *s, const struct lath_hole_request *want, u64 ended)
+static bool bound_begin(struct search *s, const struct lath_hole_request *want, u64 ended,
+			bool *holds)
 {
 	const struct bound *bound = bound_of(s->tree);
 
 	s->from = 0;
+	*holds = false;
 	if (!bound || want->policy != LATH_HOLE_FIRST || gap_begun(s->tree) != ended)
 		return false;
 	if (bound->tree_id == s->tree->id && bound->changes == ended && bound->low <= want->low &&
-	    bound->size <= s->size && !(bound->align & ~s->align))
+	    bound->size <= s->size && !(bound->align & ~s->align)) {
+		*holds = true;
 		s->from = bound->at;
+	}
 	return true;
 }
 
@@ -626,8 +630,45 @@ static bool bound_begin(struct search *s, const struct lath_hole_request *want, 
 static void bound_set(const struct search *s, const struct lath_hole_request *want, u64 changes,
 		      u64 at)
 {
-	*bound_of(s->tree) =
-		(struct bound){ s->tree->id, changes, want->low, at, s->size, s->align };
+	struct bound *bound = bound_of(s->tree);
+
+	bound->tree_id = s->tree->id;
+	bound->changes = changes;
+	bound->low = want->low;
+	bound->at = at;
+	bound->size = s->size;
+	bound->align = s->align;
+	bound->undo_change = 0;
+}
+
+/* Is the place of the item that the caller erased last the lowest one for the request, for which
+ * the bound holds? */
+static bool back_serves(struct search *s, const struct lath_hole_request *want,
+			const struct bound *bound)
+{
+	const struct gap_undo *undo = &bound->undo;
+	u64 key;
+
+	s->last = want->high - 1; /* high 0 is 2^64 */
+	return bound->undo_change && bound->undo_change == bound->changes &&
+	       undo->size == s->size &&
+	       fit(s, max(undo->first, want->low), undo->last, true, &key) && key == undo->key;
+}
+
+/* Insert by putting an item back, if that takes the lowest place. Returns whether it did. */
+static bool put_back(struct search *s, const struct lath_hole_request *want, u64 value)
+{
+	struct bound *bound = bound_of(s->tree);
+
+	if (!back_serves(s, want, bound) || !insert_back(s->tree, &bound->undo, value))
+		return false;
+	s->nodes++;
+	s->found = bound->undo.key;
+	/* Not each time: searches have to pass by what others left, and lower it. With one in four
+	 * 999 of 1,000 requests look at 16 nodes (hole_aging, 20 are allowed), without at 24. */
+	bound->at = bound->changes & 3 ? bound->undo_at : s->found + s->size;
+	bound->undo_change = 0;
+	return true;
 }
 
 /* Find a hole, and insert if there is a reserve: 0 | -ENOSPC | -ENOMEM. Nothing found counts only
@@ -636,13 +677,15 @@ static int find(struct search *s, const struct lath_hole_request *want, u64 valu
 		struct reserve *reserve)
 {
 	unsigned int rounds = 0;
-	bool still;
+	bool still, holds;
 	u64 ended;
 	int ret;
 
 	for (;;) {
 		ended = gap_ended(s->tree);
-		still = bound_begin(s, want, ended);
+		still = bound_begin(s, want, ended, &holds);
+		if (reserve && holds && put_back(s, want, value))
+			return 0;
 		s->corrected = 0;
 		while (search(s, want)) {
 			ret = take_hole(s, value, reserve);

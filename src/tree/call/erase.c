@@ -9,7 +9,7 @@
 #include "tree/step/merge.h"
 
 /* Slow ends of leaf_erase: outlined, they need a read-side critical section. */
-static void raise_summaries(struct tree *tree, const struct change_up *up)
+static void raise_summaries(struct tree *tree, struct change_up *up)
 {
 	lath_reader_enter(tree->rcu);
 	change_raise(tree, up);

@@ -119,6 +119,24 @@ int insert_item(struct tree *tree, const struct lath_item *item, struct lath_ite
 			   reserve);
 }
 
+bool insert_back(struct tree *tree, struct gap_undo *undo, u64 value)
+{
+	struct node *leaf = undo->leaf;
+	bool marked;
+
+	if (!gap_undo_lock(undo))
+		return false;
+	lath_delay("insert: leaf locked");
+	marked = leaf->counted;
+	/* the entry kept its key and its size */
+	WRITE_ONCE(leaf->pair[undo->i].value, value);
+	node_revive(leaf, undo->i);
+	gap_undo(tree, undo);
+	change_inserted(tree, undo->key, undo->size);
+	change_number(tree, undo->key, undo->key, marked);
+	return true;
+}
+
 int lath_index_insert_item(struct lath_index *index, const struct lath_item *item,
 			   struct lath_item *conflict)
 {

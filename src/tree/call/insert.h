@@ -17,6 +17,10 @@ int insert_item(struct tree *tree, const struct lath_item *item, struct lath_ite
 int insert_into(struct tree *tree, struct node *leaf, const struct lath_item *item,
 		struct lath_item *conflict, struct reserve *reserve);
 
+/* Put the item back that the thread erased last, with this value. Returns false if its leaf has
+ * changed since. In a call, no lock held. */
+bool insert_back(struct tree *tree, struct gap_undo *undo, u64 value);
+
 /*
  * Insert an item that begins in the locked leaf, across the right fence if need be. LEAF_DONE |
  * LEAF_CONFLICT (*conflict) | LEAF_FULL_LOCKED: the leaves [leaf, *full] are still locked, and

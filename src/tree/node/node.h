@@ -460,6 +460,12 @@ static inline void node_erase(struct node *node, unsigned int i)
 	LATH_ASSERT(node_is_locked(node) && i < NODE_CAP && node->live >> i & 1);
 	WRITE_ONCE(node->live, node->live & ~(1ull << i));
 }
+/* The entry that was erased last is live again; nothing else has changed since. */
+static inline void node_revive(struct node *node, unsigned int i)
+{
+	LATH_ASSERT(node_is_locked(node) && i < node->used && !(node->live >> i & 1));
+	WRITE_ONCE(node->live, node->live | 1ull << i);
+}
 /* Set the summary of entry i of an inner node to "unknown: anything may be free". */
 void node_side_unknown(struct node *node, unsigned int i);
 /* Erase all entries and forget their keys. */

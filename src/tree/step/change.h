@@ -128,6 +128,7 @@ static inline bool change_erased(struct tree *tree, struct node *leaf, unsigned 
 	if (!tree->holes)
 		return true;
 	up->size = node_size(leaf, i, true);
+	up->gap.note = bound_notes(tree);
 	return gap_erased(tree, leaf, i, &up->gap);
 }
 
@@ -160,7 +161,7 @@ static inline void change_vacated_one(struct tree *tree, u64 key, const struct c
 	struct lath_item item = { .key = key, .size = up->size };
 
 	LATH_ASSERT(tree->holes && item.size && item.size - 1 <= KEY_MAX - key);
-	bound_erased(tree, key);
+	bound_erased(tree, key, up->gap.note ? &up->gap.undo : NULL);
 	watch_erased(tree, &item, 1);
 }
 
@@ -170,7 +171,7 @@ static inline void change_filled(struct tree *tree)
 		watcher_of(tree)->calls->filled(tree);
 }
 
-static inline void change_raise(struct tree *tree, const struct change_up *up)
+static inline void change_raise(struct tree *tree, struct change_up *up)
 {
 	gap_raise(tree, &up->gap);
 }

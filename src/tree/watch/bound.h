@@ -9,13 +9,18 @@
  * the thread's own erases are allowed for: a hole that such an erase makes contains a key of the
  * item, so it begins no more than size - 1 keys in front of it.
  *
+ * While the bound holds, the thread's last erase, of an item below `at`, made the only hole up to
+ * where `at` was before. A request for an item of the same size that fits where the erased one was
+ * is served by putting that back (search.c), which undoes the erase: the summaries are lowered to
+ * what they were, and `at` is again where it was.
+ *
  * In the kernel each processor has one, for trees with LATH_ANY_CONTEXT: interrupts are off from an
  * erase to bound_erased(), so no other search of the processor sets the bound between the two.
  */
 #ifndef LATH_INDEX_BOUND_H
 #define LATH_INDEX_BOUND_H
 
-#include "tree/tree.h"
+#include "tree/watch/gap.h"
 
 struct bound {
 	u64 tree_id;
@@ -23,7 +28,10 @@ struct bound {
 	u64 low;
 	u64 at;
 	u64 size;
-	u64 align; /* mask */
+	u64 align;	      /* mask */
+	struct gap_undo undo; /* of the erase that was change number `undo_change` */
+	u64 undo_change;
+	u64 undo_at; /* `at` before it */
 };
 
 #ifdef __KERNEL__
@@ -45,8 +53,18 @@ static inline struct bound *bound_of(const struct tree *tree)
 }
 #endif
 
-/* The caller has erased the item at key, which counted as one change. */
-static inline void bound_erased(struct tree *tree, u64 key)
+/* Does the caller's bound want to know what an erase of an item raises? Not where nodes are freed:
+ * it does not follow that. */
+static inline bool bound_notes(const struct tree *tree)
+{
+	const struct bound *bound = bound_of(tree);
+
+	return bound && bound->tree_id == tree->id && !tree->each;
+}
+
+/* The caller has erased the item at key, which counted as one change. `undo`: what it raised, or
+ * NULL. */
+static inline void bound_erased(struct tree *tree, u64 key, const struct gap_undo *undo)
 {
 	struct bound *bound = bound_of(tree);
 	u64 first;
@@ -55,6 +73,12 @@ static inline void bound_erased(struct tree *tree, u64 key)
 		return;
 	first = key > bound->size - 1 ? key - (bound->size - 1) : 0;
 	bound->changes++;
+	bound->undo_change = 0;
+	if (undo && undo->leaf && key < bound->at) {
+		bound->undo = *undo;
+		bound->undo_change = bound->changes;
+		bound->undo_at = bound->at;
+	}
 	bound->at = min(bound->at, first);
 }
 

@@ -296,14 +296,16 @@ static void lower_room(struct gap *gap, const struct gap *to)
 		gap->room[w] = lath_codes_min(gap->room[w], to->room[w]);
 }
 
-/* Set the codes of entry i of an inner node, or raise them. Returns true if one was another. */
-static bool write_entry_room(struct node *inner, unsigned int i, const u64 *room, bool raise)
+/* Set the first n codes of entry i of an inner node, or raise them; n: up to all of them. Returns
+ * true if one was another. */
+static bool write_entry_room(struct node *inner, unsigned int i, const u64 *room, unsigned int n,
+			     bool raise)
 {
 	unsigned int k, shift = i % GAP_LANES * 16;
 	bool changed = false;
 
 	LATH_ASSERT(node_level(inner) && i < NODE_CAP);
-	for (k = 0; k < GAP_ALIGNS; k++) {
+	for (k = 0; k < n; k++) {
 		unsigned int code =
 			(unsigned int)(room[k / GAP_LANES] >> k % GAP_LANES * 16) & 0xffff;
 		u64 *word = gap_column(inner, k) + i / GAP_LANES, old = *word;
@@ -319,18 +321,24 @@ static bool write_entry_room(struct node *inner, unsigned int i, const u64 *room
 	return changed;
 }
 
-static void read_entry(struct node *inner, unsigned int i, struct gap *gap)
+/* Likewise: what they are. */
+static void read_entry_room(struct node *inner, unsigned int i, u64 *room, unsigned int n)
 {
 	unsigned int k;
 
-	memset(gap->room, 0, sizeof(gap->room));
-	for (k = 0; k < GAP_ALIGNS; k++) {
+	memset(room, 0, n / GAP_LANES * sizeof(*room));
+	for (k = 0; k < n; k++) {
 		u64 code = gap_lane(gap_column(inner, k), i);
 
 		if (!code)
 			break; /* the others are 0 too */
-		gap->room[k / GAP_LANES] |= code << k % GAP_LANES * 16;
+		room[k / GAP_LANES] |= code << k % GAP_LANES * 16;
 	}
+}
+
+static void read_entry(struct node *inner, unsigned int i, struct gap *gap)
+{
+	read_entry_room(inner, i, gap->room, GAP_ALIGNS);
 	gap->before = READ_ONCE(gap_before(inner)[i]);
 	gap->behind = READ_ONCE(gap_behind(inner)[i]);
 }
@@ -338,7 +346,7 @@ static void read_entry(struct node *inner, unsigned int i, struct gap *gap)
 static bool write_entry(struct node *inner, unsigned int i, const struct gap *gap)
 {
 	u64 *before = gap_before(inner) + i, *behind = gap_behind(inner) + i;
-	bool changed = write_entry_room(inner, i, gap->room, false);
+	bool changed = write_entry_room(inner, i, gap->room, GAP_ALIGNS, false);
 
 	changed |= write_word(before, gap->before);
 	return changed | write_word(behind, gap->behind);
@@ -425,7 +433,7 @@ static bool copy_entry(const struct tree *tree, struct node *inner, unsigned int
 static bool raise_run_in_front(struct node *inner, unsigned int i, u64 *room)
 {
 	run_in_front(inner, i, READ_ONCE(gap_before(inner)[i]), room);
-	return write_entry_room(inner, i, room, true);
+	return write_entry_room(inner, i, room, GAP_ALIGNS, true);
 }
 
 void gap_recompute(const struct tree *tree, struct node *node)
@@ -471,6 +479,34 @@ void gap_recompute_boundary(const struct tree *tree, struct node *left, struct n
 
 /* ---- one level after the other ---- */
 
+/* The lockword that a locked node will have when it is unlocked. */
+static u64 lockword_after(const struct node *node)
+{
+	return (READ_ONCE(node->lockword) & ~(u64)NODE_LOCKED) + NODE_VERSION;
+}
+
+/* Note what entry i of a locked inner node promises for the region [first, last], and the node's
+ * own room, before both are raised. Not if nodes other than the raised one below begin in the
+ * region: their changes may rely on what this erase raises. Returns whether it did. */
+static bool note_raise(const struct tree *tree, struct node *up, unsigned int i, u64 first,
+		       u64 last, struct gap_undo *undo)
+{
+	unsigned int level = node_level(up);
+	struct gap_undo_node *to = &undo->level[level - 1];
+	struct gap gap;
+
+	if (!undo->leaf || level > GAP_UNDO_LEVELS || undo->levels != level - 1 ||
+	    node_key(up, i) != first || inner_end(up, i) != last)
+		return false;
+	read_entry_room(up, i, to->entry, GAP_UNDO_ALIGNS);
+	read_own(tree, up, &gap);
+	memcpy(to->own, gap.room, sizeof(to->own));
+	to->node = up;
+	to->lockword = lockword_after(up);
+	to->i = i;
+	return true;
+}
+
 /* Raise a locked inner node: the entries from i on whose regions begin at or before `until`, and
  * its own room. Returns true if its own changed; *written: something did. */
 static bool raise_node(struct tree *tree, struct node *up, int i, u64 until,
@@ -482,7 +518,7 @@ static bool raise_node(struct tree *tree, struct node *up, int i, u64 until,
 	LATH_ASSERT(node_is_locked(up) && node_level(up) && i >= 0);
 	*written = false;
 	do {
-		*written |= write_entry_room(up, (unsigned int)i, raise->room, true);
+		*written |= write_entry_room(up, (unsigned int)i, raise->room, GAP_ALIGNS, true);
 		i = node_after(up, i);
 	} while (i >= 0 && node_key(up, (unsigned int)i) <= until);
 	read_own(tree, up, &own);
@@ -531,14 +567,14 @@ static bool copy_node(struct tree *tree, struct node *up, int i, u64 until, bool
  * summaries. Widens both to the fence keys of these nodes. Returns true if what a node promises
  * changed; *there: the level exists. raise: what an erase says, or NULL. lower: see copy_node. */
 static bool propagate_level(struct tree *tree, u64 *first, u64 *last, unsigned int level,
-			    const struct gap_raise *raise, bool lower, bool *there)
+			    struct gap_raise *raise, bool lower, bool *there)
 {
 	u64 key = *first, until = *last;
 	bool changed = false;
 
 	for (;;) {
 		struct node *up = level_lock(tree, key, level);
-		bool written;
+		bool written, noted;
 		u64 end;
 		int i;
 
@@ -547,11 +583,15 @@ static bool propagate_level(struct tree *tree, u64 *first, u64 *last, unsigned i
 			return false;
 		LATH_ASSERT(key <= until);
 		i = (int)inner_slot(up, key);
+		noted = raise && raise->note &&
+			note_raise(tree, up, (unsigned int)i, key, until, &raise->undo);
 		changed |= raise && !raise->copy ? raise_node(tree, up, i, until, raise, &written)
 						 : copy_node(tree, up, i, until, lower, &written);
 		if (key == *first)
 			*first = up->low;
 		*last = end = up->last;
+		if (written && noted)
+			raise->undo.levels = level;
 		if (written)
 			node_unlock(up);
 		else
@@ -620,6 +660,26 @@ static bool promises_run(const struct gap *own, u64 first, u64 last, u64 *room)
 	return room_within(room, own->room);
 }
 
+/* Note what the summary of a locked leaf is before it is raised for an item that has left it. Not
+ * if the run goes on in another leaf: places before the item may be there. */
+static void note_erase(struct gap_undo *undo, struct node *leaf, unsigned int i, bool open,
+		       u64 first, u64 last, const struct gap *own)
+{
+	bool noted = !open && highest_slot(first, last) < GAP_UNDO_ALIGNS;
+
+	undo->leaf = noted ? leaf : NULL;
+	undo->levels = 0;
+	if (!noted)
+		return;
+	undo->lockword = lockword_after(leaf);
+	undo->i = i;
+	undo->key = node_key(leaf, i);
+	undo->size = node_size(leaf, i, true);
+	undo->first = first;
+	undo->last = last;
+	memcpy(undo->own, own->room, sizeof(undo->own));
+}
+
 bool gap_erased(const struct tree *tree, struct node *leaf, unsigned int i, struct gap_raise *raise)
 {
 	int before = node_before(leaf, (int)i), after = node_after(leaf, (int)i);
@@ -635,6 +695,8 @@ bool gap_erased(const struct tree *tree, struct node *leaf, unsigned int i, stru
 	raise->first = leaf->low;
 	raise->last = leaf->last;
 	raise->copy = !left || !right;
+	if (raise->note)
+		note_erase(&raise->undo, leaf, i, raise->copy, first, last, &own);
 	/* A run at an end of the leaf continues in the sibling: the parents combine the ends of
 	 * both, so they copy them. A run between two items of this leaf is known as a whole. */
 	if (raise->copy) {
@@ -651,7 +713,7 @@ bool gap_erased(const struct tree *tree, struct node *leaf, unsigned int i, stru
 	return false;
 }
 
-void gap_raise(struct tree *tree, const struct gap_raise *raise)
+void gap_raise(struct tree *tree, struct gap_raise *raise)
 {
 	u64 first = raise->first, last = raise->last;
 	unsigned int level = 1;
@@ -659,6 +721,61 @@ void gap_raise(struct tree *tree, const struct gap_raise *raise)
 
 	while (propagate_level(tree, &first, &last, level++, raise, false, &there))
 		lath_delay("summaries raised on one level");
+}
+
+/* ---- an erase undone ---- */
+
+/* Unlock the noted nodes above the leaf from number `from` on, which have not changed. */
+static void undo_unlock(struct gap_undo *undo, unsigned int from, unsigned int to)
+{
+	for (; from < to; from++)
+		node_unlock_clean(undo->level[from].node);
+}
+
+bool gap_undo_lock(struct gap_undo *undo)
+{
+	unsigned int n = undo->levels, top = 0;
+
+	/* downwards, as all locks; what is above a node that has changed since stays as it is */
+	while (n--) {
+		if (node_trylock(undo->level[n].node, undo->level[n].lockword)) {
+			top = max(top, n + 1);
+		} else {
+			undo_unlock(undo, n + 1, top);
+			top = 0;
+		}
+	}
+	undo->levels = top;
+	if (node_trylock(undo->leaf, undo->lockword))
+		return true;
+	undo_unlock(undo, 0, top);
+	return false;
+}
+
+static void restore_own(const struct tree *tree, struct node *node, const u64 *room)
+{
+	u64 *own = gap_own(tree, node);
+	unsigned int w;
+
+	for (w = 0; w < GAP_UNDO_ROOM; w++)
+		write_word(&own[w], room[w]);
+}
+
+void gap_undo(const struct tree *tree, struct gap_undo *undo)
+{
+	unsigned int n;
+
+	/* all are locked until all are lowered: a change that raises one of them would not go on to
+	 * one that still promises as much */
+	for (n = undo->levels; n--;) {
+		write_entry_room(undo->level[n].node, undo->level[n].i, undo->level[n].entry,
+				 GAP_UNDO_ALIGNS, false);
+		restore_own(tree, undo->level[n].node, undo->level[n].own);
+	}
+	restore_own(tree, undo->leaf, undo->own);
+	for (n = undo->levels; n--;)
+		node_unlock(undo->level[n].node);
+	node_unlock(undo->leaf);
 }
 
 /* ---- a search ---- */

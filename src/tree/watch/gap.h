@@ -134,11 +134,38 @@ static inline u64 gap_at_least(struct node *inner, unsigned int k, unsigned int 
 
 /* ---- for the tree (tree/step/change.h) ---- */
 
+/* What an erase raised, so that the summaries can be lowered again if the same item comes back
+ * before anything else happens there. A node's part holds as long as its lockword does. So that a
+ * thread's note is small, only the two levels above the leaf have one, and of room only the codes
+ * for multiples below 2^16: an erase that raises others is not noted. */
+#define GAP_UNDO_LEVELS 2
+#define GAP_UNDO_ROOM 4
+#define GAP_UNDO_ALIGNS (GAP_UNDO_ROOM * GAP_LANES)
+struct gap_undo_node {
+	struct node *node;
+	u64 lockword;		  /* after the erase */
+	u64 own[GAP_UNDO_ROOM];	  /* the node's room before the erase, */
+	u64 entry[GAP_UNDO_ROOM]; /* and that of its entry i */
+	unsigned int i;
+};
+struct gap_undo {
+	struct node *leaf; /* NULL: nothing can be undone */
+	u64 lockword;
+	u64 own[GAP_UNDO_ROOM];
+	unsigned int i; /* the item was entry i, */
+	unsigned int levels;
+	u64 key, size;
+	u64 first, last; /* and without it this run is free */
+	struct gap_undo_node level[GAP_UNDO_LEVELS];
+};
+
 /* What an erase has to tell the nodes above its leaf. */
 struct gap_raise {
 	u64 first, last;    /* fence keys of the leaf */
 	u64 room[GAP_ROOM]; /* of the run that it made */
 	bool copy;	    /* the run is at an end of the leaf: copy the leaf's summary instead */
+	bool note;	    /* the caller wants to know what is raised: `undo` is set */
+	struct gap_undo undo;
 };
 
 /* Measure the node, which is locked or not reachable yet, and set its summary. The entries of an
@@ -151,11 +178,17 @@ void gap_measure_level(const struct tree *tree, struct node *node);
  * children beside it and measure both nodes. Does nothing without LATH_HOLES. */
 void gap_recompute_boundary(const struct tree *tree, struct node *left, struct node *right);
 /* Entry i of the locked leaf has just been erased: raise the leaf's summary. Returns false if the
- * nodes above must be told: then call gap_raise with *raise. */
+ * nodes above must be told: then call gap_raise with *raise. The caller has set raise->note. */
 bool gap_erased(const struct tree *tree, struct node *leaf, unsigned int i,
 		struct gap_raise *raise);
+/* Lock the leaf, and of the nodes above it those that are as the erase left them. Returns false,
+ * nothing locked, if the leaf is not. */
+bool gap_undo_lock(struct gap_undo *undo);
+/* The item is in its leaf again: set the summaries of the locked nodes to what they were before the
+ * erase. Unlocks. */
+void gap_undo(const struct tree *tree, struct gap_undo *undo);
 /* Raise the nodes above a leaf. In a read-side critical section, no lock held. */
-void gap_raise(struct tree *tree, const struct gap_raise *raise);
+void gap_raise(struct tree *tree, struct gap_raise *raise);
 /* Measure the leaf that covers key, and correct the summaries above it, at least up to `level` and
  * then as long as something changes. In a read-side critical section, no lock held. */
 void gap_propagate_leaf(struct tree *tree, u64 key, unsigned int level);
