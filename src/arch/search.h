@@ -35,7 +35,7 @@ static inline unsigned int lath_prefix(u64 mask)
 /* Returns about n * part / whole; less than n for any arguments. */
 static inline unsigned int lath_part(u64 part, u64 whole, unsigned int n)
 {
-#ifdef __KERNEL__ /* no floating point */
+#if defined(__KERNEL__) || defined(LATH_NO_FLOAT)
 	unsigned int bits = fls64(whole);
 
 	if (bits > 24) {
@@ -101,6 +101,35 @@ static inline u64 lath_ones(unsigned int n)
 	return n < 64 ? (1ull << n) - 1 : ~0ull;
 }
 
+/* How many words of heads there are. */
+#ifndef LATH_HEAD_WORDS
+#define LATH_HEAD_WORDS 8
+#endif
+
+/* Returns byte i. Checked builds read and write whole words, since a checker of memory models wants
+ * each place accessed in one size. */
+static __always_inline u8 lath_head_get(const u8 *head, unsigned int i)
+{
+#if LATH_CHECKED
+	return (u8)(READ_ONCE(((const u64 *)head)[i / 8]) >> i % 8 * 8);
+#else
+	return READ_ONCE(head[i]);
+#endif
+}
+
+/* Writes byte i. No other thread writes the heads. */
+static __always_inline void lath_head_set(u8 *head, unsigned int i, u8 h)
+{
+#if LATH_CHECKED
+	u64 *word = (u64 *)head + i / 8;
+	unsigned int shift = i % 8 * 8;
+
+	WRITE_ONCE(*word, (READ_ONCE(*word) & ~(0xffull << shift)) | (u64)h << shift);
+#else
+	WRITE_ONCE(head[i], h);
+#endif
+}
+
 static inline struct lath_match lath_heads_match_c(const u8 *head, u8 h)
 {
 	const u64 *words = (const u64 *)head;
@@ -108,12 +137,13 @@ static inline struct lath_match lath_heads_match_c(const u8 *head, u8 h)
 	struct lath_match m;
 	unsigned int w = 0, i;
 
-	for (i = 0; i < 7; i++)
-		w += READ_ONCE(head[8 * i + 7]) < h;
+	for (i = 0; i < LATH_HEAD_WORDS - 1; i++)
+		w += lath_head_get(head, 8 * i + 7) < h;
 	x = READ_ONCE(words[w]);
 	m.lt = lath_ones(8 * w + lath_first_byte(lath_bytes_ge(x, want)));
 	above = lath_bytes_ge(want, x) ^ LATH_BYTES(0x80);
-	while (unlikely(!above) && w < 7) { /* equal ones continue behind this word */
+	while (unlikely(!above) &&
+	       w < LATH_HEAD_WORDS - 1) { /* equal ones continue behind this word */
 		x = READ_ONCE(words[++w]);
 		above = lath_bytes_ge(want, x) ^ LATH_BYTES(0x80);
 	}
@@ -132,8 +162,8 @@ static __always_inline unsigned int lath_heads_word(const u8 *head, unsigned int
 	unsigned int w = 0, i;
 
 #pragma GCC unroll 8
-	for (i = 0; i < 7; i++)
-		w += READ_ONCE(head[8 * i + 7]) < h;
+	for (i = 0; i < LATH_HEAD_WORDS - 1; i++)
+		w += lath_head_get(head, 8 * i + 7) < h;
 	return w;
 }
 
@@ -150,13 +180,13 @@ static __always_inline u64 lath_heads_equal_c(const u8 *head, u8 h)
 {
 	const u64 *words = (const u64 *)head;
 	u64 want = LATH_BYTES(h), eq, more;
-	unsigned int w = lath_heads_word(head, h), next = w < 7 ? w + 1 : 7;
+	unsigned int w = lath_heads_word(head, h), next = min(w + 1, LATH_HEAD_WORDS - 1u);
 
 	/* equal ones often continue in the next word: comparing it is cheaper than a branch */
 	eq = lath_bytes_equal(READ_ONCE(words[w]), want) << 8 * w;
 	more = lath_bytes_equal(READ_ONCE(words[next]), want);
 	eq |= more << 8 * next;
-	while (unlikely(more >> 7) && next < 7) {
+	while (unlikely(more >> 7) && next < LATH_HEAD_WORDS - 1) {
 		more = lath_bytes_equal(READ_ONCE(words[++next]), want);
 		eq |= more << 8 * next;
 	}
@@ -356,7 +386,7 @@ static __always_inline unsigned int lath_pivots_floor_c(const u64 *pivot, u64 ke
 	unsigned int n = 0, i;
 
 #pragma GCC unroll 8
-	for (i = 0; i < 8; i++)
+	for (i = 0; i < LATH_HEAD_WORDS; i++)
 		n += READ_ONCE(pivot[i]) <= key;
 	return n;
 }

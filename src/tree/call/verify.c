@@ -72,14 +72,15 @@ static int check_heads(const struct node *leaf, struct report *report)
 {
 	unsigned int i;
 
-	for (i = 0; i < 64; i++) {
+	for (i = 0; i < 8 * LATH_HEAD_WORDS; i++) {
+		u8 head = lath_head_get(leaf->head, i);
 		u8 want = i < leaf->used ? node_head(leaf->base, leaf->shift, node_key(leaf, i))
 					 : 255;
 
-		/* all 64 bytes: a vector compare looks at those beyond `used` too */
-		if (leaf->head[i] != want)
+		/* all of them: a vector compare looks at those beyond `used` too */
+		if (head != want)
 			BROKEN(report, 6, "leaf %llx: head %u is %u, should be %u", U(leaf->low), i,
-			       leaf->head[i], want);
+			       head, want);
 	}
 	return 0;
 }

@@ -88,31 +88,31 @@ static __always_inline void move_entries(struct node *to, unsigned int dst, cons
 		move_summaries(to, dst, from, src, n);
 }
 
-/* Readers load eight heads at a time. Checked builds store byte by byte, so that each store is
- * atomic. */
-static void move_heads(u8 *dst, const u8 *src, unsigned int n)
+/* Copy n heads, from entry src on to entry dst on. */
+static void move_heads(struct node *node, unsigned int dst, unsigned int src, unsigned int n)
 {
 #if LATH_CHECKED
 	u8 copy[64];
 	unsigned int i;
 
 	for (i = 0; i < n; i++)
-		copy[i] = READ_ONCE(src[i]);
+		copy[i] = lath_head_get(node->head, src + i);
 	for (i = 0; i < n; i++)
-		WRITE_ONCE(dst[i], copy[i]);
+		lath_head_set(node->head, dst + i, copy[i]);
 #else
-	memmove(dst, src, n);
+	memmove(node->head + dst, node->head + src, n);
 #endif
 }
 
 /* Move the heads of the first leaf from entry i on, n of them, one position up; none behind them is
  * in use. */
-static void first_heads_up(u8 *head, unsigned int n)
+static void first_heads_up(struct node *node, unsigned int i, unsigned int n)
 {
 #if LATH_CHECKED
-	move_heads(head + 1, head, n);
+	move_heads(node, i + 1, i, n);
 #else
-	u8 copy[32]; /* a number of bytes that depends on n would be mispredicted */
+	u8 *head = node->head + i,
+	   copy[32]; /* a number of bytes that depends on n would be mispredicted */
 
 	_Static_assert(NODE_FIRST - 1 + sizeof(copy) < 64, "the copy stays among the heads");
 	LATH_ASSERT(n < sizeof(copy));
@@ -138,7 +138,7 @@ static void entries_up(struct node *node, unsigned int i, unsigned int n, unsign
 	}
 #endif
 	move_entries(node, i + 1, node, i, n, side);
-	move_heads(node->head + i + 1, node->head + i, n);
+	move_heads(node, i + 1, i, n);
 }
 
 void node_side_unknown(struct node *node, unsigned int i)
@@ -167,8 +167,10 @@ static void pad_heads(struct node *node)
 {
 	unsigned int n = node->used;
 #if LATH_CHECKED
-	for (; n < 64; n++)
-		WRITE_ONCE(node->head[n], 255);
+	for (; n % 8; n++)
+		lath_head_set(node->head, n, 255);
+	for (n /= 8; n < LATH_HEAD_WORDS; n++)
+		WRITE_ONCE(node->pivot[n], KEY_MAX);
 #else
 	memset(node->head + n, 255, 64 - n);
 #endif
@@ -277,7 +279,7 @@ static void set_pivots(struct node *node, unsigned int from)
 {
 	unsigned int k;
 
-	for (k = from / PIVOT_GROUP; k < PIVOTS; k++)
+	for (k = from / PIVOT_GROUP; k < LATH_HEAD_WORDS; k++)
 		WRITE_ONCE(node->pivot[k], k * PIVOT_GROUP < node->used
 						   ? node_key(node, k * PIVOT_GROUP)
 						   : KEY_MAX);
@@ -300,11 +302,29 @@ static unsigned int compute_heads(const struct node *node, u64 base, unsigned in
 	return equal;
 }
 
+/* Write all heads. */
+static void write_heads(struct node *node, const u8 *head)
+{
+#if LATH_CHECKED
+	unsigned int w, i;
+
+	for (w = 0; w < LATH_HEAD_WORDS; w++) {
+		u64 word = 0;
+
+		for (i = 0; i < 8; i++)
+			word |= (u64)head[8 * w + i] << 8 * i;
+		WRITE_ONCE(node->pivot[w], word);
+	}
+#else
+	memcpy(node->head, head, sizeof(node->head));
+#endif
+}
+
 /* Compute all heads for this scale; or the pivots, if too many heads are equal. */
 static void node_scale(struct node *node, u64 base, unsigned int shift)
 {
 	unsigned int n = node->used, equal;
-	u8 head[64];
+	u8 head[8 * LATH_HEAD_WORDS];
 
 	equal = compute_heads(node, base, shift, head);
 	/* equal heads leave many keys to compare; the small first leaf keeps heads even so */
@@ -315,8 +335,8 @@ static void node_scale(struct node *node, u64 base, unsigned int shift)
 	}
 	WRITE_ONCE(node->base, base);
 	WRITE_ONCE(node->shift, (u8)shift);
-	memset(head + n, 255, 64 - n);
-	move_heads(node->head, head, 64);
+	memset(head + n, 255, sizeof(head) - n);
+	write_heads(node, head);
 }
 
 /* Rescale: 128 to 256 steps between first and last. */
@@ -342,15 +362,15 @@ void node_reindex(struct node *node)
 static void relieve_saturation(struct node *node, unsigned int i)
 {
 	u64 first = node_key(node, 0), last = node_key(node, node->used - 1), more;
-	u8 h = node->head[i];
+	u8 h = lath_head_get(node->head, i);
 
 	/* The range of the scale doubles at that end. Keys that go on in this direction rescale the
 	 * node a few times until it is full, not once per insert. */
-	if (h == 255 && i >= SATURATED_RUN && node->head[i - SATURATED_RUN] == 255) {
+	if (h == 255 && i >= SATURATED_RUN && lath_head_get(node->head, i - SATURATED_RUN) == 255) {
 		more = last - first;
 		scale_to(node, first, last < KEY_MAX - more ? last + more : KEY_MAX);
-	} else if (h == 0 && i + SATURATED_RUN < node->used && node->head[i + SATURATED_RUN] == 0 &&
-		   first < node->base) {
+	} else if (h == 0 && i + SATURATED_RUN < node->used &&
+		   lath_head_get(node->head, i + SATURATED_RUN) == 0 && first < node->base) {
 		more = last - first;
 		scale_to(node, first > more ? first - more : 0, last);
 	}
@@ -374,7 +394,7 @@ static unsigned int fill_slot(struct node *node, unsigned int i, unsigned int si
 		u64 moved = lath_ones(i) & ~lath_ones(down + 1);
 
 		move_entries(node, down, node, down + 1, n, side);
-		move_heads(node->head + down, node->head + down + 1, n);
+		move_heads(node, down, down + 1, n);
 		*lowest = down;
 		WRITE_ONCE(node->live, (node->live & ~moved) | (node->live & moved) >> 1);
 		return i - 1;
@@ -406,7 +426,7 @@ static __always_inline unsigned int open_slot(struct node *node, unsigned int i,
 	if (likely(!dead)) { /* nothing erased: the common case while the tree grows */
 		if (node->cap < NODE_CAP) {
 			move_entries(node, i + 1, node, i, used - i, side);
-			first_heads_up(node->head + i, used - i);
+			first_heads_up(node, i, used - i);
 		} else {
 			entries_up(node, i, used - i, side);
 		}
@@ -428,8 +448,8 @@ static void set_head(struct node *node, unsigned int i, unsigned int lowest, u64
 	}
 	h = node_head(node->base, node->shift, key);
 	/* an equal head is not written: the next search need not wait for the store */
-	if (moved || node->head[i] != h)
-		WRITE_ONCE(node->head[i], h);
+	if (moved || lath_head_get(node->head, i) != h)
+		lath_head_set(node->head, i, h);
 	/* at an end of the scale, or beyond it, where all keys have this head */
 	if (unlikely(h == 255 || h == 0))
 		relieve_saturation(node, i);
@@ -501,7 +521,7 @@ void node_compact(struct node *node, unsigned int side)
 
 		if (n < from) {
 			move_entries(node, n, node, from, run, side);
-			move_heads(node->head + n, node->head + from, run);
+			move_heads(node, n, from, run);
 		}
 		n += run;
 		live &= ~lath_ones(from + run);
