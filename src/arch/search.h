@@ -32,10 +32,14 @@ static inline unsigned int lath_prefix(u64 mask)
 	return ~mask ? __ffs64(~mask) : 64;
 }
 
+#ifdef __KERNEL__
+#define LATH_NO_FLOAT 1
+#endif
+
 /* Returns about n * part / whole; less than n for any arguments. */
 static inline unsigned int lath_part(u64 part, u64 whole, unsigned int n)
 {
-#if defined(__KERNEL__) || defined(LATH_NO_FLOAT)
+#ifdef LATH_NO_FLOAT
 	unsigned int bits = fls64(whole);
 
 	if (bits > 24) {
