@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT OR GPL-2.0-only
+"""Rewrites LLVM assembly (stdin to stdout) so that GenMC 0.11 can run it:
+
+  - copies and clearings of structures become loads and stores of their fields, each in the size in
+    which the program accesses it (GenMC refuses an access of another size);
+  - structures among thread-local variables become results of functions (memory.c);
+  - `select` of numbers becomes arithmetic (GenMC makes a `freeze` of it, which it cannot run).
+"""
+
+import re
+import sys
+
+TYPE = re.compile(r"^(%[\w.]+) = type (<?\{.*\}>?|opaque)$")
+ALLOCA = re.compile(r"^\s*(%[\w.]+) = alloca ([^,]+)")
+GLOBAL = re.compile(r"^(@[\w.]+) = .*?(?:global|constant) (%[\w.]+|\[[^@]*?\]|i\d+|ptr) ")
+COPY = re.compile(r"call void @llvm\.mem(cpy|set)\.p0(?:\.p0)?\.i64\(ptr [^%@]*([%@][\w.]+), "
+                  r"(?:ptr [^%@]*([%@][\w.]+)|i8 (-?\d+)), i64 (\d+), i1 false\)")
+THREAD_LOCAL = re.compile(r"call [^@]*@llvm\.threadlocal\.address\.p0"
+                          r"\(ptr [^@]*@lath_(fingers|bound)\)")
+SELECT = re.compile(r"^\s*(%[\w.]+) = select i1 ([^,]+), (i\d+) ([^,]+), i\d+ ([^,!]+?)(?:, !.*)?$")
+SIZES = {"i1": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "ptr": 8}
+
+
+def split(text):
+    """Splits the fields of a structure's text at its outer commas."""
+    parts, depth, start = [], 0, 0
+    for i, c in enumerate(text):
+        depth += c in "{[<"
+        depth -= c in "}]>"
+        if c == "," and not depth:
+            parts.append(text[start:i].strip())
+            start = i + 1
+    return parts + [text[start:].strip()]
+
+
+class Types:
+    def __init__(self, lines):
+        self.named = {m[1]: m[2] for m in map(TYPE.match, lines) if m}
+
+    def fields(self, text):
+        """Returns [(offset, type)] of all scalars, the size and the alignment."""
+        if text in SIZES:
+            return [(0, text)], SIZES[text], SIZES[text]
+        if text in self.named:
+            return self.fields(self.named[text])
+        array = re.match(r"^\[(\d+) x (.*)\]$", text)
+        if array:
+            inner, size, align = self.fields(array[2])
+            n = int(array[1])
+            return [(i * size + o, t) for i in range(n) for o, t in inner], n * size, align
+        at, align, out = 0, 1, []
+        for part in split(text.strip()[1:-1].strip()):
+            inner, size, own = self.fields(part)
+            at = (at + own - 1) // own * own
+            out += [(at + o, t) for o, t in inner]
+            at += size
+            align = max(align, own)
+        return out, (at + align - 1) // align * align, align
+
+
+def select(name, result, condition, kind, yes, no):
+    """Returns the lines for a select: no ^ ((yes ^ no) & mask)."""
+    mask = condition
+    lines = []
+    if kind != "i1":
+        mask = f"{name}m"
+        lines.append(f"  {mask} = sext i1 {condition} to {kind}")
+    lines += [f"  {name}x = xor {kind} {yes}, {no}",
+              f"  {name}a = and {kind} {name}x, {mask}",
+              f"  {result} = xor {kind} {name}a, {no}"]
+    return "\n".join(lines)
+
+
+def main():
+    lines = sys.stdin.read().split("\n")
+    types = Types(lines)
+    globals_ = {m[1]: m[2] for m in map(GLOBAL.match, lines) if m}
+    local, count = {}, 0
+    for line in lines:
+        if line.startswith("define "):
+            local = {}
+        line = THREAD_LOCAL.sub(r"call ptr @genmc_\1()", line)
+        if line.startswith(("@lath_fingers = ", "@lath_bound = ")):
+            continue
+        found = ALLOCA.match(line)
+        if found:
+            local[found[1]] = found[2]
+        found = SELECT.match(line)
+        if found:
+            count += 1
+            print(select(f"%low{count}", *found.groups()))
+            continue
+        found = COPY.search(line)
+        if not found:
+            print(line)
+            continue
+        kind, to, source, byte, size = found.groups()
+        size = int(size)
+        known = local.get(to) or globals_.get(to) or local.get(source) or globals_.get(source)
+        fields = types.fields(known)[0] if known and known in types.named else \
+            [(i, "i64") for i in range(0, size, 8)]
+        for offset, kind_of in fields:
+            if offset >= size:
+                continue
+            count += 1
+            print(f"  %low{count}t = getelementptr i8, ptr {to}, i64 {offset}")
+            if kind == "set":
+                assert byte == "0", line
+                print(f"  store {kind_of} {'null' if kind_of == 'ptr' else 0}, "
+                      f"ptr %low{count}t")
+                continue
+            print(f"  %low{count}s = getelementptr i8, ptr {source}, i64 {offset}")
+            print(f"  %low{count}v = load {kind_of}, ptr %low{count}s")
+            print(f"  store {kind_of} %low{count}v, ptr %low{count}t")
+
+
+main()
