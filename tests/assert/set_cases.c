@@ -514,6 +514,8 @@ static void record_of_a_layer(void)
 static void freed_more_than_allocated(void)
 {
 	fill_bucket();
+	lath_reader_exit(set->rcu);
+	lath_retire_drain(set->rcu); /* smaller buckets come back, which changes the number too */
 	set->bytes = 8;
 	bytes_free(set, NULL, 16);
 }
