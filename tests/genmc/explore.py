@@ -111,9 +111,23 @@ def ranges():
            mode="once")
 
 
+def locks():
+    """Ranges are `call key:n`, shared where the call has a small s in front."""
+    for one, other in (("lock 5", "lock 5"), ("lock 5", "slock 5"), ("slock 5", "slock 5"),
+                       ("lock 5", "lock 0:16"), ("slock 5", "lock 0:16"), ("lock 5", "lock 0:300"),
+                       ("lock 0:16", "lock 4:17"), ("lock 0", "lock 20"), ("try 5", "lock 5"),
+                       ("try 5", "lock 0:16"), ("lock 5", "try 0:16"), ("downgrade 5", "slock 5"),
+                       ("downgrade 5", "lock 0:16"), ("grow 4:2", "lock 5"),
+                       ("grow 4:16", "lock 5"), ("grow 4:16", "lock 0:16")):
+        client(f"locks: {one} | {other}", [[one], [other]], "")
+    client("locks: lock 5, lock 5 | lock 5", [["lock 5", "lock 5"], ["lock 5"]], "")
+    client("locks: lock 5 | lock 0:16 | slock 5", [["lock 5"], ["lock 0:16"], ["slock 5"]], "")
+
+
 simple()
 structure()
 ranges()
+locks()
 
 FENCED = "the write barrier of node_trylock() orders it too"
 REACHED = "who finds the node has read a lockword or the root that was stored after it"
@@ -163,11 +177,16 @@ def items(text):
         yield int(key), int(n or 1), int(key) + 1
 
 
-def calls(thread, texts):
+def calls(thread, texts, locking):
     out = []
     for place, text in enumerate(texts):
         call, _, args = text.partition(" ")
         key, _, n = args.partition(":")
+        if locking:
+            shared = call.startswith("s")
+            out.append(f"CALL({thread}, {place}, {call[shared:].upper()}, {key}, {n or 1}, "
+                       f"{'LATH_SHARED_RANGE' if shared else 'LATH_EXCLUSIVE_RANGE'})")
+            continue
         # a value that differs from those loaded
         out.append(f"CALL({thread}, {place}, {call.upper()}, {key}, {n or 1}, {9 + thread})")
     return out
@@ -178,16 +197,23 @@ FLAGS = ["-std=gnu17", "-w", "-DLATH_NODE_CAP=4", "-DLATH_SPARSE_RING=1", "-incl
 INCLUDE = ["-I", str(HERE), "-I", str(TOP / "include")]
 
 
-def core_files(source):
+def is_lock(name):
+    return name.startswith("locks")
+
+
+def core_files(source, mode):
+    if mode == "locks":
+        return [source / "lock" / "range_lock.c", source / "lock" / "cycle.c",
+                source / "lock" / "tell.c", HERE / "memory.c"]
     return [path for path in sorted((source / "tree").glob("*/*.c"))
             if path.name not in PARTS_LEFT_OUT] + [HERE / "memory.c", HERE / "without.c"]
 
 
 def write_script(path, one):
-    _, threads, contents, first, _, _ = one
-    script = calls(0, [c.strip() for c in first.split(",") if c.strip()])
+    name, threads, contents, first, _, _ = one
+    script = calls(0, [c.strip() for c in first.split(",") if c.strip()], False)
     for i, texts in enumerate(threads):
-        script += calls(i + 1, texts)
+        script += calls(i + 1, texts, is_lock(name))
     path.write_text("#define LOADED " + " ".join("ITEM(%d, %d, %d)" % i for i in items(contents)) +
                     "\n#define SCRIPT " + " ".join(script) + "\n")
 
@@ -197,7 +223,8 @@ def client_defines(one, script):
     ranged = name.startswith("ranges")
     return [f"-DLAYOUT={'LATH_RANGES' if ranged else 'LATH_POINTS'}", f"-DFLAGS={flags or 0}",
             f"-DTHREADS={len(threads)}", f"-DCALLS={max(map(len, threads))}",
-            *(["-DRANGES"] if ranged else []), "-include", str(script)]
+            f"-DBUCKETS={1 if ':' in name[6:] else 4}", *(["-DRANGES"] if ranged else []),
+            "-include", str(script)]
 
 
 class Builder:
@@ -217,7 +244,7 @@ class Builder:
             folder = self.out / mode
             folder.mkdir(parents=True, exist_ok=True)
             made = []
-            for path in core_files(self.source):
+            for path in core_files(self.source, mode):
                 to = folder / f"{path.parent.name}-{path.stem}.bc"
                 self.compile(path, to, mode_defines(mode))
                 made.append(to)
@@ -227,11 +254,13 @@ class Builder:
         return self.done[mode]
 
     def client(self, number, one):
-        mode = one[4]
+        mode, source = one[4], HERE / "client.c"
+        if is_lock(one[0]):
+            mode, source = "locks", HERE / "lock_client.c"
         folder = self.out / f"client{number}"
         folder.mkdir(parents=True, exist_ok=True)
         write_script(folder / "script.h", one)
-        self.compile(HERE / "client.c", folder / "client.bc",
+        self.compile(source, folder / "client.bc",
                      ["-D__CONFIG_GENMC_INODE_DATA_SIZE=64", "-isystem", str(self.headers),
                       *mode_defines(mode), *client_defines(one, folder / "script.h")])
         linked = run(["llvm-link" + LLVM, str(self.core(mode)), str(folder / "client.bc"), "-S",
@@ -290,12 +319,14 @@ def compile_only(compiler):
     wrong = 0
     with tempfile.TemporaryDirectory(prefix="lath-genmc-") as out:
         done = 0
-        for mode in ("again", "once"):
-            for path in core_files(TOP / "src") + [HERE / "client.c"]:
-                script = Path(out) / "script.h"
-                write_script(script, CLIENTS[0])
+        script = Path(out) / "script.h"
+        for mode, one, client_ in (("again", CLIENTS[0], "client.c"),
+                                   ("once", CLIENTS[0], "client.c"),
+                                   ("locks", CLIENTS[-1], "lock_client.c")):
+            write_script(script, one)
+            for path in core_files(TOP / "src", mode) + [HERE / client_]:
                 command = [compiler, *FLAGS, *mode_defines(mode), *INCLUDE, "-I", str(TOP / "src"),
-                           "-fsyntax-only", *client_defines(CLIENTS[0], script), str(path)]
+                           "-fsyntax-only", *client_defines(one, script), str(path)]
                 result = subprocess.run(command, capture_output=True, text=True, check=False)
                 done += result.returncode == 0
                 if result.returncode:
@@ -326,7 +357,7 @@ def explore_clients(genmc, options, out):
         return [(one_, m, explore(str(genmc), bitcode, m, options.seconds))
                 for m in options.models]
 
-    for mode in ("again", "once"):
+    for mode in ("again", "once", "locks"):
         builder.core(mode)
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for results in pool.map(one, enumerate(chosen)):

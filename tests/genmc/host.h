@@ -138,6 +138,13 @@ static inline unsigned int lath_stripe(void)
 	return 1;
 }
 
+extern __thread unsigned int genmc_thread; /* 0: main() */
+
+static inline u64 lath_thread_id(void)
+{
+	return genmc_thread + 1;
+}
+
 static inline unsigned int lath_processors(void)
 {
 	return 1;
@@ -145,9 +152,13 @@ static inline unsigned int lath_processors(void)
 
 #define prefetch(p) ((void)(p))
 #define prefetchw(p) ((void)(p))
-#define cpu_relax() ((void)0)
 
-/* An execution in which a thread finds a lock held ends. */
+/* An execution in which a thread has to wait ends. */
+#define cpu_relax() __VERIFIER_assume(false)
+#define lath_sleep(word, value, nanoseconds) \
+	((void)(word), (void)(value), (void)(nanoseconds), __VERIFIER_assume(false))
+#define lath_wake(word) ((void)(word))
+#define lath_now() 1
 #define lath_spin_wait(rounds) ((void)(rounds), __VERIFIER_assume(false))
 #define lath_crowd_wait(rounds) ((void)(rounds), __VERIFIER_assume(false))
 #define lath_crowded() false
@@ -178,6 +189,12 @@ static inline void lath_call_assert(void)
 struct lath_spinlock {
 	u64 held;
 };
+
+struct lath_lockdep {
+};
+#define lath_lockdep_init(dep, name) ((void)(dep))
+#define lath_lockdep_locked(dep, mine, shared, waits) ((void)(dep))
+#define lath_lockdep_unlocked(dep, mine) ((void)(dep))
 
 static inline void lath_spin_init(struct lath_spinlock *lock)
 {

@@ -76,16 +76,32 @@ def main():
     lines = sys.stdin.read().split("\n")
     types = Types(lines)
     globals_ = {m[1]: m[2] for m in map(GLOBAL.match, lines) if m}
-    local, count = {}, 0
+    copied = [set()]
+    for line in lines:
+        if line.startswith("define "):
+            copied.append(set())
+        found = COPY.search(line)
+        if found and found[3]:
+            copied[-1].add(found[3])
+    local, count, function = {}, 0, 0
     for line in lines:
         if line.startswith("define "):
             local = {}
+            function += 1
         line = THREAD_LOCAL.sub(r"call ptr @genmc_\1()", line)
         if line.startswith(("@lath_fingers = ", "@lath_bound = ")):
             continue
         found = ALLOCA.match(line)
         if found:
             local[found[1]] = found[2]
+            print(line)
+            if found[1] in copied[function] and found[2] in types.named:
+                for offset, kind_of in types.fields(found[2])[0]:
+                    count += 1
+                    print(f"  %low{count}t = getelementptr i8, ptr {found[1]}, i64 {offset}")
+                    print(f"  store {kind_of} {'null' if kind_of == 'ptr' else 0}, "
+                          f"ptr %low{count}t")
+            continue
         found = SELECT.match(line)
         if found:
             count += 1
