@@ -515,6 +515,7 @@ static void freed_more_than_allocated(void)
 {
 	fill_bucket();
 	lath_reader_exit(set->rcu);
+	lath_call_exit();
 	lath_retire_drain(set->rcu); /* smaller buckets come back, which changes the number too */
 	set->bytes = 8;
 	bytes_free(set, NULL, 16);

@@ -665,11 +665,9 @@ static bool promises_run(const struct gap *own, u64 first, u64 last, u64 *room)
 static void note_erase(struct gap_undo *undo, struct node *leaf, unsigned int i, bool open,
 		       u64 first, u64 last, const struct gap *own)
 {
-	bool noted = !open && highest_slot(first, last) < GAP_UNDO_ALIGNS;
-
-	undo->leaf = noted ? leaf : NULL;
+	undo->leaf = open || highest_slot(first, last) >= GAP_UNDO_ALIGNS ? NULL : leaf;
 	undo->levels = 0;
-	if (!noted)
+	if (!undo->leaf)
 		return;
 	undo->lockword = lockword_after(leaf);
 	undo->i = i;
