@@ -35,7 +35,7 @@ rocksdb::MemTableRep* lath_rocksdb_forced(const void* by,
                                           rocksdb::Logger* logger) {
     static const auto factory = [] {
         // small memtables, whose entries shall wait for others too
-        if (std::getenv("LATH_ROCKSDB_WAIT"))
+        if (lath_rocksdb::memtable::told_before_count && std::getenv("LATH_ROCKSDB_WAIT"))
             lath_rocksdb::memtable::least_deferred = 0;
         std::shared_ptr<rocksdb::MemTableRepFactory> of;
         const rocksdb::Status s = rocksdb::MemTableRepFactory::CreateFromString(

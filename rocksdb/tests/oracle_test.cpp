@@ -351,7 +351,8 @@ int main(int argc, char** argv) {
             .string();
     random_number.seed(argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1);
     add_factory(*rocksdb::ObjectLibrary::Default());
-    memtable::least_deferred = 0; // memtables are small here, and their entries shall wait too
+    if (memtable::told_before_count)
+        memtable::least_deferred = 0; // memtables are small here, and their entries shall wait too
     std::filesystem::create_directories(root);
     pair of;
     of.list.path = root + "/list";
