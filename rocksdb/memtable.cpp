@@ -141,6 +141,23 @@ void memtable::make_deferred(contents& of) {
     }
 }
 
+// Note that this entry came. Returns whether entries come in the order of their keys: they have no
+// cache misses to overlap. So it is with a memtable that RocksDB fills from others (mempurge),
+// whose memory it counts without telling it that it is full.
+bool memtable::comes_in_order(deferred& later, const char* entry, const lath_bytes_key& key) const {
+    bool ordered = true;
+    if (later.last) {
+        const lath_bytes_key before = key_of_entry(later.last);
+        const int bytes = std::memcmp(before.data, key.data, std::min(before.size, key.size));
+        const bool above = bytes ? bytes > 0 : before.size > key.size;
+        const bool below = bytes ? bytes < 0 : before.size < key.size;
+        ordered = descending_ ? !below : !above;
+    }
+    later.last = entry;
+    later.run = ordered ? std::min(later.run + 1, deferred::in_order) : 0;
+    return later.run == deferred::in_order;
+}
+
 // Let an entry wait for others. Returns false if it has to be inserted at once: no other thread
 // waits for one that lets entries wait or inserts them, and entries of the sample do not wait.
 // again: the sequence number is none that is new to the thread, so the key may be one that it has
@@ -152,7 +169,7 @@ bool memtable::defer(contents& of, deferred& later, const char* entry, const lat
     if (again || is_sampled(key, sampled) || key.size > LATH_BYTES_SIZE_MAX)
         return false;
     std::unique_lock<std::mutex> lock(later.lock, std::try_to_lock);
-    if (!lock || watched_.load(std::memory_order_relaxed))
+    if (!lock || watched_.load(std::memory_order_relaxed) || comes_in_order(later, entry, key))
         return false;
     unsigned int used = later.used.load(std::memory_order_relaxed);
     if (used == deferred::most) { // there was no memory

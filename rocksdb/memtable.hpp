@@ -32,11 +32,12 @@ public:
     // under way in other threads have ended: not in a section of lathwork's.
     //
     // In a large memtable the entry may wait for others: 32 are inserted at a time, with overlapped
-    // cache misses. A lookup that finds its key among those that wait inserts them before, and so
-    // does whatever reads more than one key; a memtable that iterators have read has none that
-    // wait. Without memory they go on waiting, the reader throws std::bad_alloc, and so do the
-    // inserts after them. A key that waits with its sequence number is taken again if another
-    // thread inserts it, which RocksDB never does: it finds the same key twice in one batch.
+    // cache misses. Entries that come in the order of their keys do not wait. A lookup that finds
+    // its key among those that wait inserts them before, and so does whatever reads more than one
+    // key; a memtable that iterators have read has none that wait. Without memory they go on
+    // waiting, the reader throws std::bad_alloc, and so do the inserts after them. A key that waits
+    // with its sequence number is taken again if another thread inserts it, which RocksDB never
+    // does: it finds the same key twice in one batch.
     bool InsertKey(rocksdb::KeyHandle handle) override;
     // The index finds the place of a neighbour faster than a hint is kept.
     bool InsertKeyWithHint(rocksdb::KeyHandle handle, void**) override { return InsertKey(handle); }
@@ -120,7 +121,10 @@ private:
     // lock; lookups read the hashes without.
     struct deferred {
         static constexpr unsigned int most = 32;
+        static constexpr unsigned int in_order = 8;
         std::mutex lock;
+        const char* last{nullptr}; // the entry that came last, and
+        unsigned int run{in_order}; // how many in a row came in the order of the keys
         std::atomic<unsigned int> used{0};
         std::array<std::atomic<uint16_t>, most> hash{};
         std::array<const char*, most> entry{};
@@ -150,6 +154,7 @@ private:
                                     const checks& with) const;
     // Check the entries before a key, and at or after it.
     rocksdb::Status check_around(const lath_bytes_key& key, const checks& with) const;
+    bool comes_in_order(deferred& later, const char* entry, const lath_bytes_key& key) const;
     bool defer(contents& of, deferred& later, const char* entry, const lath_bytes_key& key,
                bool again);
     static bool settle(contents& of, deferred& later);
