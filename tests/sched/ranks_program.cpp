@@ -157,7 +157,8 @@ public:
 private:
     // The lives of items: the calls on one key that succeeded, in an order in which inserts and
     // erases alternate and no call stands before one that had returned when it began. Of the calls
-    // that may come next, the one that returned first comes first; any other order has it later.
+    // that may come next, the one that returned first comes first. Where several may, each life
+    // has the widest limits of them: which one it was is not known.
     void gather() {
         lives_.clear();
         for (unsigned key = 0; key < points; key++) {
@@ -179,11 +180,17 @@ private:
                 });
                 if (next == changes.end())
                     sched_fail("inserts and erases of one key do not alternate", nullptr, nullptr);
+                std::uint64_t called = (*next)->called, returned = (*next)->returned;
+                for (const made* m : changes)
+                    if (m->call.what == wanted && m->called < first_return) {
+                        called = std::min(called, m->called);
+                        returned = std::max(returned, m->returned);
+                    }
                 if (there) {
-                    lives_.back().erase_called = (*next)->called;
-                    lives_.back().erase_returned = (*next)->returned;
+                    lives_.back().erase_called = called;
+                    lives_.back().erase_returned = returned;
                 } else {
-                    lives_.push_back({key, (*next)->called, (*next)->returned, never, never});
+                    lives_.push_back({key, called, returned, never, never});
                 }
                 changes.erase(next);
             }
