@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/must.h"
 #include "lathwork/bytes.h"
 
 #define MOST 260u
@@ -35,17 +36,9 @@ enum what { ERASE, REPLACE, INSERT, ADD, EXCHANGE };
 static struct lath_bytes set;
 static const char *where; /* the point that is watched; NULL: none */
 static enum what what;
-static unsigned int which, fired, faults, skip; /* skip: visits of the point before */
-static unsigned int taker;			/* EXCHANGE: the record that is added */
+static unsigned int which, fired, skip; /* skip: visits of the point before */
+static unsigned int taker;		/* EXCHANGE: the record that is added */
 static bool versions, apart, ranks;
-
-#define MUST(condition)                                                                 \
-	do {                                                                            \
-		if (!(condition)) {                                                     \
-			fprintf(stderr, "between_test:%d: %s\n", __LINE__, #condition); \
-			faults++;                                                       \
-		}                                                                       \
-	} while (0)
 
 static void key_of(void *ctx, uint64_t value, struct lath_bytes_key *key)
 {

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/must.h"
 #include "lathwork/interval.h"
 
 #define BEGIN 100u
@@ -19,15 +20,7 @@
 extern void (*lath_delay_hook)(const char *point);
 
 static struct lath_intervals set;
-static unsigned int at, fired, faults; /* at: the visit of the point that is used; 0: none */
-
-#define MUST(condition)                                                                 \
-	do {                                                                            \
-		if (!(condition)) {                                                     \
-			fprintf(stderr, "between_test:%d: %s\n", __LINE__, #condition); \
-			faults++;                                                       \
-		}                                                                       \
-	} while (0)
+static unsigned int at, fired; /* at: the visit of the point that is used; 0: none */
 
 static struct lath_interval interval_of(unsigned int value)
 {

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/must.h"
 #include "lathwork/range_lock.h"
 
 #define ALONE "range lock: alone in its class"
@@ -19,16 +20,8 @@ extern void (*lath_delay_hook)(const char *point);
 
 static struct lath_range_locks locks;
 static struct lath_range_hold edge;
-static unsigned int fired, faults;
+static unsigned int fired;
 static bool grows; /* at the point, once */
-
-#define MUST(condition)                                                                 \
-	do {                                                                            \
-		if (!(condition)) {                                                     \
-			fprintf(stderr, "between_test:%d: %s\n", __LINE__, #condition); \
-			faults++;                                                       \
-		}                                                                       \
-	} while (0)
 
 static void grow(const char *point)
 {

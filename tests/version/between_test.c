@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/must.h"
 #include "lathwork/versions.h"
 
 #define FOUND "key found, not yet changed"
@@ -28,17 +29,8 @@ static struct record {
 static struct lath_versions set;
 static struct lath_snapshot one, two;
 static const struct lath_bytes_key key = { "key", 3, 0 };
-static unsigned int faults;
 static const char *where; /* the point at which the hook does something; NULL: no more */
 static void (*hook)(void);
-
-#define MUST(condition)                                                                 \
-	do {                                                                            \
-		if (!(condition)) {                                                     \
-			fprintf(stderr, "between_test:%d: %s\n", __LINE__, #condition); \
-			faults++;                                                       \
-		}                                                                       \
-	} while (0)
 
 static void key_of(void *ctx, uint64_t value, struct lath_bytes_key *of)
 {
