@@ -92,46 +92,7 @@ static inline unsigned int hweight64(u64 x)
 #define smp_wmb() __atomic_thread_fence(__ATOMIC_RELEASE)
 #define smp_mb() __atomic_thread_fence(__ATOMIC_SEQ_CST)
 #define smp_mb__after_atomic() smp_mb()
-#define smp_load_acquire(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
-#define lath_load_pointer(p) smp_load_acquire(p)
-#define smp_store_release(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
-
-static inline u64 cmpxchg_acquire(u64 *p, u64 old, u64 new)
-{
-	__atomic_compare_exchange_n(p, &old, new, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
-	return old;
-}
-
-static inline u64 cmpxchg(u64 *p, u64 old, u64 new)
-{
-	__atomic_compare_exchange_n(p, &old, new, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
-	return old;
-}
-
-static inline u64 lath_fetch_add(u64 *p, u64 n)
-{
-	return __atomic_fetch_add(p, n, __ATOMIC_RELAXED);
-}
-
-static inline u64 lath_fetch_add_release(u64 *p, u64 n)
-{
-	return __atomic_fetch_add(p, n, __ATOMIC_RELEASE);
-}
-
-static inline void lath_fetch_or(u64 *p, u64 bits)
-{
-	__atomic_fetch_or(p, bits, __ATOMIC_RELAXED);
-}
-
-static inline u32 lath_swap(u32 *p, u32 value)
-{
-	return __atomic_exchange_n(p, value, __ATOMIC_ACQ_REL);
-}
-
-static inline u8 lath_fetch_clear(u8 *p)
-{
-	return __atomic_exchange_n(p, 0, __ATOMIC_RELAXED);
-}
+#include "sys/atomic.h"
 
 static inline unsigned int lath_stripe(void)
 {
