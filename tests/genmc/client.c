@@ -3,7 +3,7 @@
  * client.c - a client of the index for GenMC: up to three threads with one or two calls each.
  *
  * explore.py compiles it with these macros:
- *   LAYOUT, FLAGS    of the index
+ *   LAYOUT           of the index
  *   LOADED           ITEM(key, n, value)...: what the index is loaded with, in order of the keys
  *   SCRIPT           CALL(thread, place, call, key, n, value)...: thread 0 makes its calls before
  *                    the others begin; places count from 0
@@ -166,7 +166,8 @@ static u64 apply_ranges(u64 *state, enum call call, unsigned int key, unsigned i
 	}
 }
 
-/* What the call returns when the contents are *state, and what they are then. */
+/* Returns what the call returns when the contents are *state, and sets *state to the contents after
+ * it. */
 static u64 apply(u64 *state, enum call call, unsigned int key, unsigned int n, unsigned int value)
 {
 	u64 s = *state;
@@ -436,7 +437,6 @@ int main(void)
 	unsigned int i;
 
 	config.layout = LAYOUT;
-	config.flags = FLAGS;
 	assert(!lath_index_init(&set, &config));
 	if (sizeof(loaded))
 		assert(!lath_index_load_sorted(&set, ARRAY_SIZE(loaded), loaded, NULL));

@@ -49,12 +49,12 @@ BETWEEN = "0 1 2 4 5 6 7"
 RANGES = "1:2 5:2"
 RANGES_FULL = "0:1 1:1 3:2 6:1"
 
-# (name, layout, contents, calls of thread 0, calls of the others, mode)
+# (name, calls of threads 1 to 3, contents, calls of thread 0, mode)
 CLIENTS = []
 
 
-def client(name, threads, contents=ROOM, first="", mode="again", flags=""):
-    CLIENTS.append((name, threads, contents, first, mode, flags))
+def client(name, threads, contents=ROOM, first="", mode="again"):
+    CLIENTS.append((name, threads, contents, first, mode))
 
 
 READS = ["lookup 4", "get 3", "ceiling 2", "floor 5", "scan 0"]
@@ -210,7 +210,7 @@ def core_files(source, mode):
 
 
 def write_script(path, one):
-    name, threads, contents, first, _, _ = one
+    name, threads, contents, first, _ = one
     script = calls(0, [c.strip() for c in first.split(",") if c.strip()], False)
     for i, texts in enumerate(threads):
         script += calls(i + 1, texts, is_lock(name))
@@ -219,9 +219,9 @@ def write_script(path, one):
 
 
 def client_defines(one, script):
-    name, threads, _, _, _, flags = one
+    name, threads = one[:2]
     ranged = name.startswith("ranges")
-    return [f"-DLAYOUT={'LATH_RANGES' if ranged else 'LATH_POINTS'}", f"-DFLAGS={flags or 0}",
+    return [f"-DLAYOUT={'LATH_RANGES' if ranged else 'LATH_POINTS'}",
             f"-DTHREADS={len(threads)}", f"-DCALLS={max(map(len, threads))}",
             f"-DBUCKETS={1 if ':' in name[6:] else 4}", *(["-DRANGES"] if ranged else []),
             "-include", str(script)]
@@ -361,7 +361,7 @@ def explore_clients(genmc, options, out):
         builder.core(mode)
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for results in pool.map(one, enumerate(chosen)):
-            for (name, _, _, _, mode, _), model, (verdict, complete, ended, took, text) in results:
+            for (name, _, _, _, mode), model, (verdict, complete, ended, took, text) in results:
                 print(f"{name:44} {mode:6} {model:5} {complete or verdict:>10} {ended:>9} "
                       f"{took:>8.1f}", flush=True)
                 wrong += verdict == "WRONG"

@@ -9,8 +9,8 @@
  *
  *   waiting    a thread that waits for a lock ends its execution there unless the lock is free: the
  *              executions in which it is free are explored anyway
- *   memory     blocks are never freed, so that an old pointer is no fault (nodes are type-stable in
- *              the library too); they are zeros at first
+ *   memory     blocks are zeroed and never freed. So GenMC does not report a read through an old
+ *              pointer, which the library allows: its nodes are type-stable
  *   RCU        a retired node is not used again
  */
 #ifndef LATH_SYS_USER_H

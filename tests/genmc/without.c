@@ -35,7 +35,6 @@ u64 hint_bytes(const struct tree *tree)
 	return 0;
 }
 
-#ifndef GENMC_HOLES
 int gap_next(struct node *inner, int i)
 {
 	return -1;
@@ -80,9 +79,7 @@ bool gap_true(const struct tree *tree, struct node *node, struct gap_slack *slac
 {
 	return true;
 }
-#endif
 
-#ifndef GENMC_RANKS
 void count_outdate(struct tree *tree, u64 first, u64 last)
 {
 }
@@ -96,4 +93,3 @@ u64 count_all(struct tree *tree)
 {
 	return 0;
 }
-#endif
