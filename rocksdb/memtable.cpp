@@ -128,8 +128,8 @@ bool memtable::InsertKey(rocksdb::KeyHandle handle) {
     return true;
 }
 
-// Make the place for entries that wait, unless there is no memory, or an iterator has read the
-// memtable: its entries are inserted at once.
+// Allocate `later`, where entries wait. Does nothing if there is no memory, or if an iterator has
+// read the memtable: entries are then inserted at once.
 void memtable::make_deferred(contents& of) {
     std::lock_guard<std::mutex> lock(making_);
     if (of.later.load(std::memory_order_relaxed) || watched_.load(std::memory_order_relaxed))
@@ -186,8 +186,9 @@ bool memtable::defer(contents& of, deferred& later, const char* entry, const lat
     return true;
 }
 
-// Insert the entries that wait. The lock is held. Returns false if there is no memory: all go on
-// waiting, and those that have been inserted are found there when it is tried again.
+// Insert the entries that wait. The caller holds later.lock. Returns false if there was no memory:
+// then all entries stay in `later`, and the next call finds that some of them are in the set
+// already (-EEXIST).
 bool memtable::settle(contents& of, deferred& later) {
     const unsigned int used = later.used.load(std::memory_order_relaxed);
     uint64_t values[deferred::most] = {};

@@ -117,9 +117,9 @@ LATH_API void lath_bytes_clear(struct lath_bytes *set, lath_bytes_fn each, void 
 /* Insert a record: 0 | -EEXIST (*there, if not NULL: the record with an equal key and tag) |
  * -ENOMEM | -EINVAL: the value is 0 or no multiple of 4 | -E2BIG: the key is too long */
 LATH_API int lath_bytes_insert(struct lath_bytes *set, uint64_t value, uint64_t *there);
-/* The same for n records, with overlapped cache misses, in any order; each by itself. results[i],
- * if results is not NULL, is the result of the insert of values[i]. Returns how many were inserted.
- */
+/* Insert n records, in any order, with overlapped cache misses. Each insert is an operation of its
+ * own: one that fails leaves the others as they are. results[i], unless results is NULL, is what
+ * lath_bytes_insert() returns for values[i]. Returns how many records were inserted. */
 LATH_API size_t lath_bytes_insert_batch(struct lath_bytes *set, size_t n, const uint64_t *values,
 					int *results);
 /* Erase the record with this key and tag: 0 (*old, if not NULL: its value) | -ENOENT. Never

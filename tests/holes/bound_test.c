@@ -230,7 +230,8 @@ static void undoes_an_erase(void)
 	must(loose() <= before + ITEMS / 7 / 2, "summaries promise what has been put back", "");
 }
 
-/* What is put back is the last of several, and only if it is the lowest; the others are found. */
+/* Of several erased items only the last is put back, and only if its place is the lowest. A search
+ * finds the places of the others. */
 static void puts_back_the_last(void)
 {
 	static const int other[] = { 1, -1, 5, -(int)(ITEMS / 4) };
@@ -248,7 +249,7 @@ static void puts_back_the_last(void)
 	must(take(SIZE, 1) == ITEMS * SIZE, "not the lowest place", "of none");
 }
 
-/* The place of the erased item has been taken meanwhile. */
+/* Another item has taken the place of the erased one: nothing can be put back. */
 static void puts_back_nothing(void)
 {
 	struct lath_item item = { 0, 1, 0 };

@@ -71,7 +71,7 @@ struct planned {
     unsigned key, size, value, other, last, align, policy;
 };
 
-// What a call that counts said.
+// The answer of lath_index_count(), and the times at which it was called and returned.
 struct counted {
     std::uint64_t called, returned, items;
 };

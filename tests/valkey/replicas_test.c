@@ -27,7 +27,7 @@ enum { NUMBERS, STRINGS, MORE, POOL, SPARE, SPANS };
 
 struct vk_key {
 	const char *name;
-	const struct vk_type_methods *methods; /* NULL: there is no such key */
+	const struct vk_type_methods *methods; /* NULL if the key does not exist */
 	void *value;
 	bool ready; /* signalled, clients are not yet served */
 };
@@ -190,7 +190,8 @@ static void run(struct vk_ctx *server, const struct words *words)
 	free_words(&copy);
 }
 
-/* What a server loads is no command of a client: it must not fail. */
+/* Runs on another server a command that a primary replicated or a rewrite of its file wrote. An
+ * error is a fault. */
 static void repeat_on(struct vk_ctx *server, struct words *words)
 {
 	int i;

@@ -134,10 +134,10 @@ static inline u64 gap_at_least(struct node *inner, unsigned int k, unsigned int 
 
 /* ---- for the tree (tree/step/change.h) ---- */
 
-/* What an erase raised, so that the summaries can be lowered again if the same item comes back
- * before anything else happens there. A node's part holds as long as its lockword does. So that a
- * thread's note is small, only the two levels above the leaf have one, and of room only the codes
- * for multiples below 2^16: an erase that raises others is not noted. */
+/* The summaries before an erase raised them, to be restored if the same item is inserted again.
+ * What is noted of a node is valid while the node's lockword is unchanged. To keep the note small,
+ * it has only the leaf and the two levels above it, and only the codes for multiples below 2^16; an
+ * erase that raises a code above these is not noted. */
 #define GAP_UNDO_LEVELS 2
 #define GAP_UNDO_ROOM 4
 #define GAP_UNDO_ALIGNS (GAP_UNDO_ROOM * GAP_LANES)
