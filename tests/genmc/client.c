@@ -23,6 +23,7 @@
 #include <pthread.h>
 #include <assert.h>
 
+#include "lathwork/hole.h"
 #include "tree/tree.h"
 
 #define STEP 16
@@ -46,6 +47,10 @@ enum call {
 	STORE,
 	SCAN,
 	ERASE_RANGE,
+	HOLE, /* insert_hole of n numbers, by the policies FIRST, */
+	LAST,
+	BEST,
+	FIND, /* find_hole, FIRST */
 };
 
 extern __thread unsigned int genmc_thread;
@@ -119,6 +124,24 @@ static u64 shown(u64 state, unsigned int key)
 	return 1 | key << 4 | at(state, key) << 8;
 }
 
+/* apply() for searches for a hole that returned `seen`: that, if it was right, else ~0. */
+static u64 apply_hole(u64 *state, enum call call, unsigned int n, unsigned int value, u64 seen)
+{
+	unsigned int k = (unsigned int)(seen >> 4);
+	bool some = false;
+
+	if (seen == ENOSPC) {
+		for (k = 0; k + n <= NUMBERS; k++)
+			some |= !overlaps(*state, k, n);
+		return some ? ~0ull : seen;
+	}
+	if (k + n > NUMBERS || overlaps(*state, k, n))
+		return ~0ull;
+	if (call != FIND)
+		*state = with(*state, k, n, value);
+	return seen;
+}
+
 /* apply() for calls that change more than one item, or its size. */
 static u64 apply_ranges(u64 *state, enum call call, unsigned int key, unsigned int n,
 			unsigned int value)
@@ -167,8 +190,9 @@ static u64 apply_ranges(u64 *state, enum call call, unsigned int key, unsigned i
 }
 
 /* Returns what the call returns when the contents are *state, and sets *state to the contents after
- * it. */
-static u64 apply(u64 *state, enum call call, unsigned int key, unsigned int n, unsigned int value)
+ * it. `seen`: what it returned. */
+static u64 apply(u64 *state, enum call call, unsigned int key, unsigned int n, unsigned int value,
+		 u64 seen)
 {
 	u64 s = *state;
 	unsigned int k = cover(s, key), i;
@@ -222,6 +246,11 @@ static u64 apply(u64 *state, enum call call, unsigned int key, unsigned int n, u
 			return EAGAIN;
 		*state = with(s, key, at(s, key) >> 4, value);
 		return 0;
+	case HOLE:
+	case LAST:
+	case BEST:
+	case FIND:
+		return apply_hole(state, call, n, value, seen);
 	default:
 		return apply_ranges(state, call, key, n, value);
 	}
@@ -249,6 +278,23 @@ static u64 scan(u64 key)
 	}
 	return seen;
 }
+
+#ifdef GENMC_HOLES
+static u64 search_hole(enum call call, u64 size, u64 value)
+{
+	struct lath_hole_request want = { .size = size, .high = NUMBERS * STEP };
+	u64 key;
+	int ret;
+
+	want.policy = call == LAST   ? LATH_HOLE_LAST
+		      : call == BEST ? LATH_HOLE_BEST
+				     : LATH_HOLE_FIRST;
+	ret = call == FIND ? lath_index_find_hole(&set, &want, &key)
+			   : lath_index_insert_hole(&set, &want, value, &key);
+	assert(ret || !(key % STEP));
+	return ret ? (u64)-ret : 1 | key / STEP << 4;
+}
+#endif
 
 static u64 make(enum call call, u64 number, u64 n, u64 value)
 {
@@ -292,6 +338,13 @@ static u64 make(enum call call, u64 number, u64 n, u64 value)
 		return (u64)-lath_index_join(&set, key, NULL, NULL, NULL);
 	case STORE:
 		return (u64)-lath_index_store_range(&set, &item, NULL, NULL);
+#ifdef GENMC_HOLES
+	case HOLE:
+	case LAST:
+	case BEST:
+	case FIND:
+		return search_hole(call, size, value);
+#endif
 #endif
 	default:
 		return 0;
@@ -322,7 +375,7 @@ static void replay(unsigned int thread, unsigned int order, u64 *state, bool *ag
 {
 #define CALL(t, place, call, key, n, value)                                                      \
 	if (thread == (t) && order == (place)) {                                                 \
-		u64 want = apply(state, call, key, n, value);                                    \
+		u64 want = apply(state, call, key, n, value, results[t][place]);                 \
 		*agrees &= (call) == SCAN || (call) == ERASE_RANGE || want == results[t][place]; \
 	}
 	SCRIPT
@@ -437,6 +490,9 @@ int main(void)
 	unsigned int i;
 
 	config.layout = LAYOUT;
+#ifdef GENMC_HOLES
+	config.flags = LATH_HOLES;
+#endif
 	assert(!lath_index_init(&set, &config));
 	if (sizeof(loaded))
 		assert(!lath_index_load_sorted(&set, ARRAY_SIZE(loaded), loaded, NULL));

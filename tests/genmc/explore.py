@@ -12,7 +12,8 @@ llvm-19-dev (./configure CXX=clang++-19 --with-llvm=/usr/lib/llvm-19; six minute
 
 A client marked `once` leaves out executions in which a thread finds that a node changed while it
 read it, and reads again: that is a read which begins later, and executions with that read alone are
-explored. Those marked `again` leave out nothing but waiting for a lock that is held.
+explored. Those marked `again` leave out nothing but waiting for a lock that is held. `holes` is
+`once` with an index that has LATH_HOLES, and summaries for 4 alignments instead of 32.
 
 Without GenMC the core and the clients are only compiled, and the program says so.
 
@@ -111,6 +112,42 @@ def ranges():
            mode="once")
 
 
+def holes():
+    """Numbers 0 to 7 are the whole space. `hole 0:n` takes the first free run of n numbers."""
+    one = "0:2 3:2 6:2"  # one leaf: 2 and 5 are free
+    for other in ("hole 0:1", "last 0:1", "find 0:1", "erase 3", "insert 2:1", "erase 0",
+                  "lookup 2"):
+        client(f"holes: hole 0:1 | {other}", [["hole 0:1"], [other]], one, mode="holes")
+    for call in ("hole 0:3", "last 0:3", "find 0:3", "best 0:3"):
+        client(f"holes: {call} | erase 3", [[call], ["erase 3"]], one, mode="holes")
+    client("holes: hole 0:2 | resize 3:1", [["hole 0:2"], ["resize 3:1"]], one, mode="holes")
+    # the thread's last erase is undone
+    for other in ("lookup 3", "hole 0:1", "erase 0", "erase 6", "insert 3:1", "find 0:4"):
+        client(f"holes, undo: erase 3, hole 0:2 | {other}", [["erase 3", "hole 0:2"], [other]],
+               one, first="find 0:2", mode="holes")
+    # two leaves below a root
+    two = "0 1 2 3 4 5 6"
+    for call in ("hole 0:1", "last 0:1", "find 0:2", "best 0:1"):
+        for other in ("erase 2", "erase 5", "erase 3"):
+            client(f"holes, two leaves: {call} | {other}", [[call], [other]], two, mode="holes")
+    # there is a hole at every moment: first the last number, then number 2 too, then that alone
+    for call in ("find 0:1", "hole 0:1"):
+        client(f"holes, two leaves: {call} | erase 2, insert 7", [[call], ["erase 2", "insert 7"]],
+               two, mode="holes")
+    client("holes, two leaves: hole 0:1 | hole 0:1", [["hole 0:1"], ["hole 0:1"]], two,
+           mode="holes")
+    client("holes, split: hole 0:1 | lookup 3", [["hole 0:1"], ["lookup 3"]], RANGES_FULL,
+           mode="holes")
+    client("holes, split: insert 2:1 | hole 0:1", [["insert 2:1"], ["hole 0:1"]], RANGES_FULL,
+           mode="holes")
+    client("holes, split: insert 2:1 | find 0:1", [["insert 2:1"], ["find 0:1"]], RANGES_FULL,
+           mode="holes")
+    client("holes, merge: erase 4 | hole 0:2", [["erase 4"], ["hole 0:2"]], two,
+           first="erase 6, erase 5", mode="holes")
+    client("holes, merge: erase 4 | find 0:4", [["erase 4"], ["find 0:4"]], two,
+           first="erase 6, erase 5", mode="holes")
+
+
 def locks():
     """Ranges are `call key:n`, shared where the call has a small s in front."""
     for one, other in (("lock 5", "lock 5"), ("lock 5", "slock 5"), ("slock 5", "slock 5"),
@@ -127,6 +164,7 @@ def locks():
 simple()
 structure()
 ranges()
+holes()
 locks()
 
 FENCED = "the write barrier of node_trylock() orders it too"
@@ -167,6 +205,15 @@ BARRIERS = [
      "WRITE_ONCE(tree->root, fresh);", "grow: insert 4 | lookup 3", DEAD),
     ("node_open", "tree/memory/pool.h", "smp_store_release(&node->lockword, version",
      "WRITE_ONCE(node->lockword, version", "split: insert 4 | lookup 5", REACHED),
+    ("gap_ended", "tree/watch/gap.c", "smp_load_acquire(&tree->stripe[i].ended)",
+     "READ_ONCE(tree->stripe[i].ended)", "holes, two leaves: find 0:1 | erase 2, insert 7", ""),
+    ("gap_change_end", "tree/watch/gap.h", "lath_fetch_add_release(&own_stripe(tree)->ended, 1)",
+     "lath_fetch_add(&own_stripe(tree)->ended, 1)",
+     "holes, two leaves: find 0:1 | erase 2, insert 7", ""),
+    ("gap_begun", "tree/watch/gap.c", "\tsmp_rmb(); /* after all reads of the search", "\t/*",
+     "holes, two leaves: find 0:1 | erase 2, insert 7", ""),
+    ("gap_begun", "tree/watch/gap.c", "smp_load_acquire(&tree->stripe[i].begun)",
+     "READ_ONCE(tree->stripe[i].begun)", "holes, two leaves: find 0:1 | erase 2, insert 7", ""),
 ]
 
 
@@ -205,8 +252,10 @@ def core_files(source, mode):
     if mode == "locks":
         return [source / "lock" / "range_lock.c", source / "lock" / "cycle.c",
                 source / "lock" / "tell.c", HERE / "memory.c"]
+    searched = mode == "holes"
     return [path for path in sorted((source / "tree").glob("*/*.c"))
-            if path.name not in PARTS_LEFT_OUT] + [HERE / "memory.c", HERE / "without.c"]
+            if path.name not in PARTS_LEFT_OUT or (searched and path.name == "gap.c")] + \
+        [source / "set" / "hole" / "search.c"] * searched + [HERE / "memory.c", HERE / "without.c"]
 
 
 def write_script(path, one):
@@ -220,7 +269,7 @@ def write_script(path, one):
 
 def client_defines(one, script):
     name, threads = one[:2]
-    ranged = name.startswith("ranges")
+    ranged = name.startswith(("ranges", "holes"))
     return [f"-DLAYOUT={'LATH_RANGES' if ranged else 'LATH_POINTS'}",
             f"-DTHREADS={len(threads)}", f"-DCALLS={max(map(len, threads))}",
             f"-DBUCKETS={1 if ':' in name[6:] else 4}", *(["-DRANGES"] if ranged else []),
@@ -276,7 +325,8 @@ class Builder:
 
 
 def mode_defines(mode):
-    return ["-DGENMC_ONCE"] if mode == "once" else []
+    return {"once": ["-DGENMC_ONCE"],
+            "holes": ["-DGENMC_ONCE", "-DGENMC_HOLES", "-DLATH_SIDE_CODES=4"]}.get(mode, [])
 
 
 def run(command, text=None):
@@ -322,6 +372,7 @@ def compile_only(compiler):
         script = Path(out) / "script.h"
         for mode, one, client_ in (("again", CLIENTS[0], "client.c"),
                                    ("once", CLIENTS[0], "client.c"),
+                                   ("holes", CLIENTS[0], "client.c"),
                                    ("locks", CLIENTS[-1], "lock_client.c")):
             write_script(script, one)
             for path in core_files(TOP / "src", mode) + [HERE / client_]:
@@ -357,7 +408,7 @@ def explore_clients(genmc, options, out):
         return [(one_, m, explore(str(genmc), bitcode, m, options.seconds))
                 for m in options.models]
 
-    for mode in ("again", "once", "locks"):
+    for mode in ("again", "once", "holes", "locks"):
         builder.core(mode)
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for results in pool.map(one, enumerate(chosen)):

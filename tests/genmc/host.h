@@ -20,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <linux/errno.h>
+#include "lathwork/config.h"
 
 void __VERIFIER_assume(bool) __attribute__((__nothrow__));
 
@@ -94,12 +95,13 @@ static inline unsigned int hweight64(u64 x)
 #define smp_mb__after_atomic() smp_mb()
 #include "sys/atomic.h"
 
+extern __thread unsigned int genmc_thread; /* 0: main() */
+
+/* each thread counts in its own place */
 static inline unsigned int lath_stripe(void)
 {
-	return 1;
+	return genmc_thread;
 }
-
-extern __thread unsigned int genmc_thread; /* 0: main() */
 
 static inline u64 lath_thread_id(void)
 {
@@ -108,7 +110,7 @@ static inline u64 lath_thread_id(void)
 
 static inline unsigned int lath_processors(void)
 {
-	return 1;
+	return 4;
 }
 
 #define prefetch(p) ((void)(p))
@@ -149,6 +151,9 @@ static inline void lath_call_assert(void)
 
 struct lath_spinlock {
 	u64 held;
+};
+
+struct lath_turn {
 };
 
 struct lath_lockdep {
@@ -231,12 +236,34 @@ static inline void lath_clear_nothing(const void *p, size_t n)
 	(void)n;
 }
 
+/* field by field, in the sizes in which they are read */
+static inline void lath_copy_config(struct lath_config *to, const struct lath_config *from,
+				    size_t n)
+{
+	(void)n;
+	to->size = from->size;
+	to->layout = from->layout;
+	to->flags = from->flags;
+	to->rcu = from->rcu;
+	to->allocator = from->allocator;
+	to->id = from->id;
+}
+
+static inline void lath_copy_words(u64 *to, const u64 *from, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n / sizeof(u64); i++)
+		to[i] = from[i];
+}
+
 #define memset(p, c, n)                  \
 	_Generic((p),                    \
 		u64 *: lath_clear_words, \
 		u8 *: lath_fill_bytes,   \
 		default: lath_clear_nothing)(p, n)
-#define memcpy(to, from, n) ((void)(to), (void)(from), (void)(n))  /* config_read() alone */
+#define memcpy(to, from, n) \
+	_Generic((to), struct lath_config *: lath_copy_config, u64 *: lath_copy_words)(to, from, n)
 #define memmove(to, from, n) ((void)(to), (void)(from), (void)(n)) /* LATH_CHECKED has none */
 #define snprintf(text, size, ...) ((void)(text), (void)(size))
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * without.c - what a tree of a client does not have, so that GenMC need not read it: a hint table
- * (a small tree has none), and the summaries and counts of trees with LATH_HOLES and LATH_RANKS.
+ * (a small tree has none), the counts of trees with LATH_RANKS, and the index of holes by length;
+ * and the summaries of trees with LATH_HOLES, for clients that do not search for holes.
  */
+#include "set/hole/lengths.h"
 #include "tree/step/change.h"
 
 struct node *hint_find_near(struct tree *tree, u64 key, struct node *leaf, u64 *lockword)
@@ -35,6 +37,24 @@ u64 hint_bytes(const struct tree *tree)
 	return 0;
 }
 
+#ifdef GENMC_HOLES
+u64 lath_lengths_least;
+
+void lengths_consider(struct tree *tree, u64 nodes)
+{
+}
+
+bool lengths_ready(struct tree *tree)
+{
+	return false;
+}
+
+enum lengths_result lengths_find(struct tree *tree, const struct lath_hole_request *want, u64 low,
+				 u64 last, u64 *key, u64 *looks)
+{
+	return LENGTHS_OUTSIDE;
+}
+#else
 int gap_next(struct node *inner, int i)
 {
 	return -1;
@@ -79,6 +99,7 @@ bool gap_true(const struct tree *tree, struct node *node, struct gap_slack *slac
 {
 	return true;
 }
+#endif
 
 void count_outdate(struct tree *tree, u64 first, u64 last)
 {

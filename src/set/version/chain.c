@@ -113,6 +113,7 @@ again:
 		struct version *version = version_of(set, value);
 
 		next = smp_load_acquire(&version->older); /* pairs with chain_sweep */
+		lath_delay("link read, not yet cut");
 		if (!(next & LEFT)) {
 			link = &version->older;
 		} else if (cmpxchg(link, value, next & ~LEFT) != value) {

@@ -12,6 +12,7 @@ u64 version_give_time(struct versions_set *set, u64 *time)
 	 * advances the time and then reads the set, so that one of both sees the other. */
 	smp_mb();			   /* pairs with lath_snapshot_take */
 	now = smp_load_acquire(&set->now); /* pairs with lath_snapshot_take */
+	lath_delay("time read, not yet given");
 	/* orders before it what the time was read from: snapshot_keep looks at `active` */
 	known = cmpxchg(time, 0, now);
 	return known ? known : now;

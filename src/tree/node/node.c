@@ -578,14 +578,18 @@ void node_spread(struct node *node, unsigned int side)
 
 void node_copy(struct node *to, const struct node *from, size_t size)
 {
-	size_t head = offsetof(struct node, head);
-
 	LATH_ASSERT(node_is_locked(from) && node_dead(READ_ONCE(to->lockword)));
-	/* up to the base; then what follows the header */
-	move_words(&to->low, &from->low,
-		   (offsetof(struct node, chunk) - sizeof(u64)) / sizeof(u64));
 	/* the lockword, the chunk and what reclamation uses are the copy's own and stay */
-	move_words(to->pivot, from->pivot, (size - head) / sizeof(u64));
+	node_init(to, from->level, from->low, from->last, from->right, from->shift);
+	WRITE_ONCE(to->live, from->live);
+	WRITE_ONCE(to->cap, from->cap);
+	WRITE_ONCE(to->used, from->used);
+	WRITE_ONCE(to->run, from->run);
+	WRITE_ONCE(to->no_downlink, from->no_downlink);
+	WRITE_ONCE(to->at, from->at);
+	WRITE_ONCE(to->counted, from->counted);
+	WRITE_ONCE(to->base, from->base);
+	move_words(to->pivot, from->pivot, (size - offsetof(struct node, pivot)) / sizeof(u64));
 }
 
 static void set_count(struct node *node, unsigned int n)

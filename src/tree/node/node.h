@@ -121,7 +121,10 @@ struct node {
  * 1 (the count) in inner nodes of a tree with LATH_RANKS, SIDE_WORDS in those of one with
  * LATH_HOLES. Functions that move entries take this number as `side`. The last are SIDE_CODES
  * columns of 16-bit codes, four entries in a word, and then two columns of words. */
-#define SIDE_CODES 32
+#ifndef LATH_SIDE_CODES
+#define LATH_SIDE_CODES 32
+#endif
+#define SIDE_CODES LATH_SIDE_CODES
 #define SIDE_WORDS (SIDE_CODES / 4 + 2)
 /* Words of one column of codes; the first word behind all of them. */
 #define SIDE_COLUMN (NODE_CAP / 4)

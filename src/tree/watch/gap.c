@@ -173,10 +173,9 @@ static void measure_leaf(struct node *leaf, struct gap *gap)
 	bool some = live || !READ_ONCE(leaf->low); /* an item, or what acts as one */
 	bool end = READ_ONCE(leaf->last) == KEY_MAX, full;
 	struct runs runs;
-	struct stretches stretches;
+	struct stretches stretches = { .all = false };
 	unsigned int n = leaf_runs(leaf, &runs, &behind), i;
 
-	memset(&stretches, 0, sizeof(stretches));
 	for (i = 0; i < n; i++)
 		add_run(&stretches, runs.first[i], node_key(leaf, runs.entry[i]) - 1);
 	full = live && !behind;

@@ -139,7 +139,7 @@ static inline u64 gap_at_least(struct node *inner, unsigned int k, unsigned int 
  * it has only the leaf and the two levels above it, and only the codes for multiples below 2^16; an
  * erase that raises a code above these is not noted. */
 #define GAP_UNDO_LEVELS 2
-#define GAP_UNDO_ROOM 4
+#define GAP_UNDO_ROOM (GAP_ROOM < 4 ? GAP_ROOM : 4)
 #define GAP_UNDO_ALIGNS (GAP_UNDO_ROOM * GAP_LANES)
 struct gap_undo_node {
 	struct node *node;
