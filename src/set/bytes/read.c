@@ -396,17 +396,14 @@ static u32 find_in_layer(u32 open, const struct want *want, struct place *place)
 }
 
 /* Find the places of n keys at once, at most BATCH, and prefetch what is there. */
-static void find_some(struct bytes_set *set, size_t n, const struct lath_bytes_key *keys,
-		      struct want *want, struct place *place)
+static void find_some(struct bytes_set *set, size_t n, const struct want *want, struct place *place)
 {
 	u32 open = (u32)lath_ones((unsigned int)n);
 	size_t i;
 
 	LATH_ASSERT(n <= BATCH && lath_reader_inside(set->rcu));
-	for (i = 0; i < n; i++) {
-		want[i] = want_key(set, &keys[i]);
+	for (i = 0; i < n; i++)
 		place[i].layer = layer_begin(set, &want[i]);
-	}
 	while (open) /* those that are in one layer go on together */
 		open = find_in_layer(open, want, place);
 	for (i = 0; i < n; i++)
@@ -416,16 +413,25 @@ static void find_some(struct bytes_set *set, size_t n, const struct lath_bytes_k
 			row_warm_records(place[i].word);
 }
 
-void bytes_warm(struct bytes_set *set, size_t n, const struct lath_bytes_key *keys)
+void bytes_find_batch(struct bytes_set *set, size_t n, const struct want *want, struct place *place)
 {
-	struct place place[BATCH];
-	struct want want[BATCH];
 	size_t done, m;
 
 	for (done = 0; done < n; done += m) {
 		m = min(n - done, (size_t)BATCH);
-		find_some(set, m, keys + done, want, place);
+		find_some(set, m, want + done, place + done);
 	}
+}
+
+/* The places of n keys of the caller's, at most BATCH; as find_some(). */
+static void find_keys(struct bytes_set *set, size_t n, const struct lath_bytes_key *keys,
+		      struct want *want, struct place *place)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		want[i] = want_key(set, &keys[i]);
+	find_some(set, n, want, place);
 }
 
 size_t lath_bytes_get_batch(struct lath_bytes *public, size_t n, const struct lath_bytes_key *keys,
@@ -439,7 +445,7 @@ size_t lath_bytes_get_batch(struct lath_bytes *public, size_t n, const struct la
 	lath_reader_enter(set->rcu);
 	for (done = 0; done < n; done += m) {
 		m = min(n - done, (size_t)BATCH);
-		find_some(set, m, keys + done, want, place);
+		find_keys(set, m, keys + done, want, place);
 		for (i = 0; i < m; i++) {
 			u64 value = record_of(set, &want[i], &place[i]);
 
@@ -468,7 +474,7 @@ size_t lath_bytes_first_batch(struct lath_bytes *public, size_t n,
 	lath_reader_enter(set->rcu);
 	for (done = 0; done < n; done += m) {
 		m = min(n - done, (size_t)BATCH);
-		find_some(set, m, keys + done, want, place);
+		find_keys(set, m, keys + done, want, place);
 		for (i = 0; i < m; i++) {
 			u64 value = 0;
 

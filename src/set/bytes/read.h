@@ -10,8 +10,9 @@
 /* The record that a place leads to, if it has the key; 0: there is none; or LOOK_AGAIN. In a
  * section. */
 u64 record_of(struct bytes_set *set, const struct want *want, const struct place *place);
-/* Find the places of n keys and prefetch what is there, with overlapped cache misses. In a section.
- */
-void bytes_warm(struct bytes_set *set, size_t n, const struct lath_bytes_key *keys);
+/* As bytes_find() for n keys, from where each of them begins, with overlapped cache misses, of what
+ * is there too. In a section. */
+void bytes_find_batch(struct bytes_set *set, size_t n, const struct want *want,
+		      struct place *place);
 
 #endif /* LATH_INDEX_BYTES_READ_H */

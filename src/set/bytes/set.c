@@ -180,26 +180,23 @@ int lath_bytes_insert(struct lath_bytes *public, uint64_t value, uint64_t *there
 /* Insert those of n records, at most INSERTS, whose slices have no word yet in the layer of the
  * first one. results[i]: as lath_bytes_insert(); -EEXIST: there is a word, or it is in another
  * layer. In a section. */
-static void insert_new_batch(struct bytes_set *set, size_t n, const u64 *values, int *results)
+static void insert_new_batch(struct bytes_set *set, size_t n, const u64 *values,
+			     const struct want *want, int *results)
 {
+	struct layer *layer = layer_begin(set, &want[0]);
 	struct lath_item item[INSERTS];
-	struct layer *layer = NULL;
 	int result[INSERTS];
 	u8 who[INSERTS];
 	size_t m = 0, i;
 
 	LATH_ASSERT(n && n <= INSERTS && lath_reader_inside(set->rcu));
 	for (i = 0; i < n; i++) {
-		struct want want = key_of(set, values[i]);
-		struct layer *begin = layer_begin(set, &want);
-
-		if (!layer)
-			layer = begin;
 		results[i] = -EEXIST;
-		if (unlikely(want.size > LATH_BYTES_SIZE_MAX))
+		if (unlikely(want[i].size > LATH_BYTES_SIZE_MAX))
 			results[i] = -E2BIG;
-		else if (begin == layer) {
-			item[m] = (struct lath_item){ slice_of(&want, layer->rank), 1, values[i] };
+		else if (layer_begin(set, &want[i]) == layer) {
+			item[m] =
+				(struct lath_item){ slice_of(&want[i], layer->rank), 1, values[i] };
 			who[m++] = (u8)i;
 		}
 	}
@@ -208,30 +205,50 @@ static void insert_new_batch(struct bytes_set *set, size_t n, const u64 *values,
 		results[who[i]] = result[i];
 }
 
-/* At most INSERTS records: those that are alone with their slices in one go; what leads to the
- * other ones is prefetched, and they are inserted one after the other. */
+/* Insert a record at its place, as bytes_find_batch() has found it. Results as insert_at();
+ * LOOK_AGAIN also if there is no word, or if the record does not belong into this layer. In a
+ * section. */
+static int insert_found(struct bytes_set *set, const struct place *place, const struct want *want,
+			u64 value)
+{
+	u64 there;
+	int ret;
+
+	if (!place->word || !layer_holds(place->layer, want))
+		return LOOK_AGAIN;
+	lath_call_enter();
+	ret = insert_at(set, place, want, value, &there);
+	lath_call_exit();
+	return ret;
+}
+
+/* At most INSERTS records: those that are alone with their slices in one go; the places of the
+ * other ones are looked up at once, and they are inserted there one after the other. */
 static void insert_some(struct lath_bytes *public, size_t n, const u64 *values, int *results)
 {
 	struct bytes_set *set = bytes_of(public);
-	struct lath_bytes_key key[INSERTS];
+	struct place place[INSERTS];
+	struct want want[INSERTS];
 	u8 who[INSERTS];
 	size_t m = 0, i;
 
 	lath_reader_enter(set->rcu);
-	insert_new_batch(set, n, values, results);
+	for (i = 0; i < n; i++)
+		want[i] = key_of(set, values[i]);
+	insert_new_batch(set, n, values, want, results);
 	for (i = 0; i < n; i++) {
-		struct want want;
-
 		if (results[i] != -EEXIST)
 			continue;
-		want = key_of(set, values[i]);
-		key[m] = (struct lath_bytes_key){ want.data, want.size, want.order ^ set->flip };
+		want[m] = want[i];
 		who[m++] = (u8)i;
 	}
-	bytes_warm(set, m, key);
+	bytes_find_batch(set, m, want, place);
+	for (i = 0; i < m; i++)
+		results[who[i]] = insert_found(set, &place[i], &want[i], values[who[i]]);
 	lath_reader_exit(set->rcu);
 	for (i = 0; i < m; i++)
-		results[who[i]] = lath_bytes_insert(public, values[who[i]], NULL);
+		if (results[who[i]] == LOOK_AGAIN)
+			results[who[i]] = lath_bytes_insert(public, values[who[i]], NULL);
 }
 
 size_t lath_bytes_insert_batch(struct lath_bytes *public, size_t n, const uint64_t *values,
