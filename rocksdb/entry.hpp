@@ -31,9 +31,10 @@ inline const char* entry_of(uint64_t value) {
 
 // The key of an entry whose first 8 + size bytes are at `data`.
 inline lath_bytes_key key_of_internal(const char* data, size_t size) {
-    uint64_t tag = 0;
-    for (unsigned int i = 0; i < 8; i++)
-        tag |= uint64_t{static_cast<unsigned char>(data[size - 8 + i])} << 8 * i;
+    uint64_t tag;
+    std::memcpy(&tag, data + size - 8, 8); // not byte by byte: gcc 12 makes that a loop
+    if constexpr (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
+        tag = __builtin_bswap64(tag);
     return {data, size - 8, tag >> 8};
 }
 

@@ -25,9 +25,24 @@ bool is_sampled(const lath_bytes_key& key, uint64_t one_in) {
 // at entries and does not find it is rare: they agree with it in what the index knows of them.
 __attribute__((tls_model("initial-exec"))) thread_local bool looked_at;
 
+// Is the thread inserting what waits? It needs the keys of entries, and not their values.
+__attribute__((tls_model("initial-exec"))) thread_local bool inserting;
+
 // The sequence number of the last entry that this thread has inserted. Of a batch numbers do not
 // descend: if it has a key twice with one number, all entries between the two have it.
 __attribute__((tls_model("initial-exec"))) thread_local uint64_t last_inserted;
+
+// Threads that have let entries wait, and which of them this one is, from 1 on: it decides where
+// its entries wait.
+std::atomic<unsigned int> threads{0};
+__attribute__((tls_model("initial-exec"))) thread_local unsigned int thread;
+
+// The first eight bytes of a key as a number, with zeros behind its end.
+uint64_t begin_of(const lath_bytes_key& key) {
+    uint64_t word = 0;
+    std::memcpy(&word, key.data, std::min(key.size, size_t{8}));
+    return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? __builtin_bswap64(word) : word;
+}
 
 uint16_t hash_of(const lath_bytes_key& key) {
     const auto* at = static_cast<const char*>(key.data);
@@ -58,8 +73,10 @@ int memtable::init(memory& from, lath_bytes* set) const {
         [](void*, uint64_t value, lath_bytes_key* key) {
             const char* const entry = entry_of(value);
             looked_at = true;
-            __builtin_prefetch(entry + 64); // of a found entry RocksDB copies the value
-            __builtin_prefetch(entry + 128);
+            if (!inserting) { // of a found entry RocksDB copies the value
+                __builtin_prefetch(entry + 64);
+                __builtin_prefetch(entry + 128);
+            }
             *key = key_of_entry(entry);
         },
         nullptr, descending_ ? 0u : static_cast<unsigned int>(LATH_BYTES_DESCENDING)};
@@ -103,7 +120,7 @@ bool memtable::InsertKey(rocksdb::KeyHandle handle) {
     contents* made = contents_.load(std::memory_order_acquire);
     if (__builtin_expect(!made, 0))
         made = make();
-    deferred* const later = made->later.load(std::memory_order_acquire);
+    waiting* const later = made->later.load(std::memory_order_acquire);
     if (later && defer(*made, *later, entry, key, again)) {
         if (memory::has_grown())
             lath_rcu_auto.drain();
@@ -135,7 +152,7 @@ void memtable::make_deferred(contents& of) {
     if (of.later.load(std::memory_order_relaxed) || watched_.load(std::memory_order_relaxed))
         return;
     try {
-        of.later.store(new (aligned(sizeof(deferred))) deferred, std::memory_order_release);
+        of.later.store(new (aligned(sizeof(waiting))) waiting, std::memory_order_release);
     } catch (const std::bad_alloc&) {
         return;
     }
@@ -145,25 +162,30 @@ void memtable::make_deferred(contents& of) {
 // cache misses to overlap. So it is with a memtable that RocksDB fills from others (mempurge),
 // whose memory it counts without telling it that it is full.
 bool memtable::comes_in_order(deferred& later, const char* entry, const lath_bytes_key& key) const {
-    bool ordered = true;
-    if (later.last) {
+    const uint64_t slice = begin_of(key);
+    bool ordered = !later.last || slice > later.slice != descending_;
+    if (later.last && slice == later.slice) {
         const lath_bytes_key before = key_of_entry(later.last);
         const int bytes = std::memcmp(before.data, key.data, std::min(before.size, key.size));
         const bool above = bytes ? bytes > 0 : before.size > key.size;
         const bool below = bytes ? bytes < 0 : before.size < key.size;
         ordered = descending_ ? !below : !above;
     }
+    later.slice = slice;
     later.last = entry;
     later.run = ordered ? std::min(later.run + 1, deferred::in_order) : 0;
     return later.run == deferred::in_order;
 }
 
-// Let an entry wait for others. Returns false if it has to be inserted at once: no other thread
-// waits for one that lets entries wait or inserts them, and entries of the sample do not wait.
+// Let an entry wait for others. Returns false if it has to be inserted at once: another thread lets
+// entries wait in the same place or inserts them, or the entry belongs into the sample.
 // again: the sequence number is none that is new to the thread, so the key may be one that it has
 // inserted; if that waits it is inserted, for the second one to be refused.
-bool memtable::defer(contents& of, deferred& later, const char* entry, const lath_bytes_key& key,
+bool memtable::defer(contents& of, waiting& all, const char* entry, const lath_bytes_key& key,
                      bool again) {
+    if (__builtin_expect(!thread, 0))
+        thread = 1 + threads.fetch_add(1, std::memory_order_relaxed);
+    deferred& later = all[thread % all.size()];
     if (again)
         settle_with(key);
     if (again || is_sampled(key, sampled) || key.size > LATH_BYTES_SIZE_MAX)
@@ -196,7 +218,9 @@ bool memtable::settle(contents& of, deferred& later) {
     bool all = true;
     for (unsigned int i = 0; i < used; i++)
         values[i] = value_of(later.entry[i]);
+    inserting = true;
     lath_bytes_insert_batch(&of.set, used, values, results);
+    inserting = false;
     for (unsigned int i = 0; i < used; i++)
         all &= !results[i] || results[i] == -EEXIST;
     if (all)
@@ -204,28 +228,38 @@ bool memtable::settle(contents& of, deferred& later) {
     return all;
 }
 
+// What waits; NULL: entries do not wait yet.
+memtable::waiting* memtable::what_waits() const {
+    contents* const made = contents_.load(std::memory_order_acquire);
+    return made ? made->later.load(std::memory_order_acquire) : nullptr;
+}
+
 // Insert the entries that wait, for a call that reads others than one key. Throws std::bad_alloc.
 void memtable::settle_all() const {
-    contents* const made = contents_.load(std::memory_order_acquire);
-    deferred* const later = made ? made->later.load(std::memory_order_acquire) : nullptr;
-    if (!later || !later->used.load(std::memory_order_acquire))
+    waiting* const all = what_waits();
+    if (!all)
         return;
-    std::lock_guard<std::mutex> lock(later->lock);
-    if (!settle(*made, *later))
-        throw std::bad_alloc();
+    for (deferred& later : *all) {
+        if (!later.used.load(std::memory_order_acquire))
+            continue;
+        std::lock_guard<std::mutex> lock(later.lock);
+        if (!settle(*contents_.load(std::memory_order_relaxed), later))
+            throw std::bad_alloc();
+    }
 }
 
 // Insert the entries that wait if one of them seems to have the user key. Throws std::bad_alloc.
 void memtable::settle_with(const lath_bytes_key& key) const {
-    contents* const made = contents_.load(std::memory_order_acquire);
-    deferred* const later = made ? made->later.load(std::memory_order_acquire) : nullptr;
-    const unsigned int used = later ? later->used.load(std::memory_order_acquire) : 0;
-    if (!used)
+    waiting* const all = what_waits();
+    if (!all)
         return;
     const uint16_t hash = hash_of(key);
-    for (unsigned int i = 0; i < used; i++)
-        if (later->hash[i].load(std::memory_order_acquire) == hash)
-            return settle_all();
+    for (deferred& later : *all) {
+        const unsigned int used = later.used.load(std::memory_order_acquire);
+        for (unsigned int i = 0; i < used; i++)
+            if (later.hash[i].load(std::memory_order_acquire) == hash)
+                return settle_all();
+    }
 }
 
 // After it RocksDB counts no memory of this memtable any more.
@@ -241,14 +275,13 @@ uint64_t memtable::watch() {
     if (watched_.load(std::memory_order_acquire))
         return changes();
     std::lock_guard<std::mutex> making(making_);
-    contents* const made = contents_.load(std::memory_order_acquire);
-    deferred* const later = made ? made->later.load(std::memory_order_acquire) : nullptr;
-    std::unique_lock<std::mutex> lock;
-    if (later) {
-        lock = std::unique_lock<std::mutex>(later->lock);
-        if (!settle(*made, *later))
-            throw std::bad_alloc();
-    }
+    std::array<std::unique_lock<std::mutex>, std::tuple_size<waiting>::value> locks;
+    if (waiting* const all = what_waits())
+        for (size_t i = 0; i < all->size(); i++) {
+            locks[i] = std::unique_lock<std::mutex>((*all)[i].lock);
+            if (!settle(*contents_.load(std::memory_order_relaxed), (*all)[i]))
+                throw std::bad_alloc();
+        }
     watched_.store(true, std::memory_order_release);
     std::atomic_thread_fence(std::memory_order_seq_cst); // pairs with InsertKey()
     return changes();

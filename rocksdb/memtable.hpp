@@ -31,13 +31,13 @@ public:
     // and std::length_error for keys of more than a GiB. At times it waits until calls that are
     // under way in other threads have ended: not in a section of lathwork's.
     //
-    // In a large memtable the entry may wait for others: 32 are inserted at a time, with overlapped
-    // cache misses. Entries that come in the order of their keys do not wait. A lookup that finds
-    // its key among those that wait inserts them before, and so does whatever reads more than one
-    // key; a memtable that iterators have read has none that wait. Without memory they go on
-    // waiting, the reader throws std::bad_alloc, and so do the inserts after them. A key that waits
-    // with its sequence number is taken again if another thread inserts it, which RocksDB never
-    // does: it finds the same key twice in one batch.
+    // In a large memtable the entry may wait for others of its thread: 32 are inserted at a time,
+    // with overlapped cache misses. Entries that come in the order of their keys do not wait. A
+    // lookup that finds its key among those that wait inserts them before, and so does whatever
+    // reads more than one key; a memtable that iterators have read has none that wait. Without
+    // memory they go on waiting, the reader throws std::bad_alloc, and so do the inserts after
+    // them. A key that waits with its sequence number is taken again if another thread inserts it,
+    // which RocksDB never does: it finds the same key twice in one batch.
     bool InsertKey(rocksdb::KeyHandle handle) override;
     // The index finds the place of a neighbour faster than a hint is kept.
     bool InsertKeyWithHint(rocksdb::KeyHandle handle, void**) override { return InsertKey(handle); }
@@ -119,16 +119,21 @@ private:
 
     // Entries that wait, with a hash of each user key. Entries are added and taken out under the
     // lock; lookups read the hashes without.
-    struct deferred {
+    struct alignas(64) deferred {
         static constexpr unsigned int most = 32;
         static constexpr unsigned int in_order = 8;
         std::mutex lock;
-        const char* last{nullptr}; // the entry that came last, and
+        uint64_t slice{0}; // the begin of the key that came last,
+        const char* last{nullptr}; // the entry, and
         unsigned int run{in_order}; // how many in a row came in the order of the keys
         std::atomic<unsigned int> used{0};
         std::array<std::atomic<uint16_t>, most> hash{};
         std::array<const char*, most> entry{};
     };
+
+    // Where they wait: each thread has one of these, so that writers that take turns do not move
+    // its lines from processor to processor. With more threads than that some share one.
+    using waiting = std::array<deferred, 4>;
 
     // What comes from the arena with the first entry: most memtables of many column families are
     // empty.
@@ -137,7 +142,7 @@ private:
         memory from;
         lath_bytes set; // of all entries
         std::atomic<lath_bytes*> sample{nullptr}; // of some; made when the first of them comes
-        std::atomic<deferred*> later{nullptr}; // made when the index has become large
+        std::atomic<waiting*> later{nullptr}; // made when the index has become large
     };
 
     // The set of all entries; NULL: there is none yet.
@@ -155,9 +160,10 @@ private:
     // Check the entries before a key, and at or after it.
     rocksdb::Status check_around(const lath_bytes_key& key, const checks& with) const;
     bool comes_in_order(deferred& later, const char* entry, const lath_bytes_key& key) const;
-    bool defer(contents& of, deferred& later, const char* entry, const lath_bytes_key& key,
+    bool defer(contents& of, waiting& all, const char* entry, const lath_bytes_key& key,
                bool again);
     static bool settle(contents& of, deferred& later);
+    waiting* what_waits() const;
     void settle_all() const;
     void settle_with(const lath_bytes_key& key) const;
     void make_deferred(contents& of);
