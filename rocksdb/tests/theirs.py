@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
-"""theirs.py DIRECTORY [SECONDS]: RocksDB's own tests with this memtable, in the directory that tools/rocksdb-build made.
+"""theirs.py DIRECTORY [crash] [SECONDS]: RocksDB's own tests with this memtable, in the directory that tools/rocksdb-build made.
 
 memtablerep_bench and db_bench with both memtables, of which db_bench must find the same; the tests of memtables, iterators, deleted
 ranges, merges and transactions, but those in differences.txt; db_crashtest.py with the options that it draws, for so many seconds
-(120) in each of its modes.
+(120) in each of its modes. crash: nothing but this, for so many seconds in all, and with other intervals between kills.
 """
 import fnmatch
+import itertools
 import os
 import pathlib
 import random
@@ -15,10 +16,12 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = pathlib.Path(__file__).parent
 AT = pathlib.Path(sys.argv[1])
-SECONDS = int(sys.argv[2]) if len(sys.argv) > 2 else 120
+CRASH = sys.argv[2:3] == ["crash"]
+SECONDS = int((sys.argv[2 + CRASH:] or ["120"])[0])
 SOURCE, DEBUG, RELEASE = AT / "source", AT / "Debug", AT / "Release"
 LIMIT = 1200  # seconds that one of RocksDB's test programs may take
 # Of programs that take longer one part of so many is run, which one by chance.
@@ -31,6 +34,7 @@ WAIT = {"LATH_ROCKSDB_WAIT": "1"}
 # The modes of db_crashtest.py. The fifth has files of its own with keys of timestamps, whose order this memtable does not have.
 MODES = [[], ["--simple"], ["--cf_consistency"], ["--txn"], ["--optimistic_txn"]]
 INTERVAL = 12  # seconds from a start to a kill
+VERIFY = 300  # seconds that the last start of a run may take, which verifies
 KEYS = 60000  # so many that a start verifies all of them before the next kill
 
 
@@ -140,26 +144,60 @@ def gtest(program, differences, directory):
     return len(passed), bad, len(failed) - len(unexpected)
 
 
-def crash(mode, directory):
-    """db_crashtest.py in one mode: returns whether nothing was found, and prints counts."""
-    stress = pathlib.Path(directory, "stress")  # line by line: what a run that is ended has printed is lost else
-    stress.write_text(f'#!/bin/sh\nexec stdbuf -oL {DEBUG / "db_stress_tool" / "db_stress"} "$@"\n')
-    stress.chmod(0o755)
-    output, code = run([sys.executable, "-B", SOURCE / "tools" / "db_crashtest.py", *mode, "blackbox", f"--duration={SECONDS}",
-                           f"--interval={INTERVAL}", f"--max_key={KEYS}", f"--stress_cmd={stress}"], 3 * SECONDS + LIMIT, directory, WAIT)
-    kills = len(re.findall(r"^(?:TERMINATED|KILLED) \d+", output, re.M))
-    verified = len(re.findall(r"erification passed|Verification successful", output))
-    paranoid = len(re.findall(r"--paranoid_memory_checks=1|--memtable_verify_per_key_checksum_on_seek=1", output))
-    good = code == 0 and kills > 0 and verified > 0
-    print(f"db_crashtest {' '.join(mode) or 'default'}: {kills} kills, {verified} verifications passed, {paranoid} runs with checks, "
-          f"exit status {code}")
+def crash(mode, seconds, interval, directory):
+    """db_crashtest.py in one mode. Returns whether nothing was found, and its counts. Its last start verifies, and is ended after
+    VERIFY seconds; where it stood then is printed. That is no failure of what is in the database: it is counted apart."""
+    bin_dir = pathlib.Path(directory, "bin")
+    bin_dir.mkdir()
+    for name, command in {
+            # line by line: what a run that is ended has printed is lost else
+            "stress": f'exec stdbuf -oL {DEBUG / "db_stress_tool" / "db_stress"} "$@"',
+            # which db_crashtest.py calls if the last start does not end
+            "pstack": 'exec gdb -p "$1" -batch -ex "thread apply all bt"'}.items():
+        (bin_dir / name).write_text(f"#!/bin/sh\n{command}\n")
+        (bin_dir / name).chmod(0o755)
+    output, code = run([sys.executable, "-B", SOURCE / "tools" / "db_crashtest.py", *mode, "blackbox", f"--duration={seconds}",
+                        f"--interval={interval}", f"--max_key={KEYS}", f"--verify_timeout={VERIFY}", f"--stress_cmd={bin_dir / 'stress'}"],
+                       3 * seconds + LIMIT, directory, {**WAIT, "PATH": f"{bin_dir}:{os.environ['PATH']}"})
+    ended = re.compile(r"^(?:TERMINATED|KILLED) \d+", re.M)
+    before, _, last = output.partition("Running final time for verification")
+    counts = {"kills": len(ended.findall(before)),
+              "verifications passed": len(re.findall(r"erification passed|Verification successful", output)),
+              "starts with checks": len(re.findall(r"--paranoid_memory_checks=1|--memtable_verify_per_key_checksum_on_seek=1", before)),
+              "last starts that did not end": len(ended.findall(last))}
+    good = code == 0 and counts["kills"] > 0 and counts["verifications passed"] > 0
+    print(f"db_crashtest {' '.join(mode) or 'default'}, {interval} s to a kill: {listed(counts)}; exit status {code}")
     if not good:
         print(output[-20000:])
-    return good
+    elif counts["last starts that did not end"]:
+        print(last)
+    return good, counts
+
+
+def listed(counts):
+    return ", ".join(f"{n} {what}" for what, n in counts.items())
+
+
+def crash_long(seconds):
+    """The crash test alone, for so many seconds: the modes by turns, with other intervals each time, and sums of the counts."""
+    sums, found, end = {}, 0, time.monotonic() + seconds
+    for i in itertools.count():
+        left = int(end - time.monotonic())
+        if left < 10:
+            break
+        with tempfile.TemporaryDirectory(dir="/dev/shm") as directory:
+            good, counts = crash(MODES[i % len(MODES)], min(left, 120), random.randint(3, INTERVAL // 2), directory)
+        sums = {what: sums.get(what, 0) + n for what, n in counts.items()}
+        found += not good
+        print(f"so far: {listed(sums)}; {found} runs that found something")
+    print(f"{len(sums) > 0 and not found:d} passed, {found} failed")
+    return 1 if found or not sums else 0
 
 
 def main():
     sys.stdout.reconfigure(line_buffering=True)  # it takes half an hour
+    if CRASH:
+        return crash_long(SECONDS)
     passed = failed = skipped = 0
     with tempfile.TemporaryDirectory(dir="/dev/shm") as directory:
         good = bench(directory)
@@ -174,7 +212,7 @@ def main():
         passed, failed, skipped = passed + more[0], failed + more[1], skipped + more[2]
     for mode in MODES:
         with tempfile.TemporaryDirectory(dir="/dev/shm") as directory:
-            good = crash(mode, directory)
+            good, _ = crash(mode, SECONDS, INTERVAL, directory)
         passed, failed = passed + good, failed + (not good)
     print(f"{skipped} failed as differences.txt expects")
     print(f"{passed} passed, {failed} failed")
