@@ -13,6 +13,10 @@ namespace {
 // The first slab is small: there are memtables with few entries, or none.
 constexpr size_t least_slab = 1024, largest_slab = 2048;
 
+// Up to so many bytes neighbours are merged more often: there are few to sort, and the memtable is
+// full the earlier the more of them lie idle.
+constexpr size_t small = size_t{1} << 20;
+
 // Most blocks are small, so they are in units of 8 bytes. Larger ones are in units of 16, and of
 // 64, so that they serve for each other.
 size_t rounded(size_t size) {
@@ -93,7 +97,7 @@ void memory::merge() {
 char* memory::cut(size_t size, size_t align) {
     size_t pad = padding(at_, align);
     if (left_ < pad + size) {
-        if (given_ > taken() / 4)
+        if (given_ > taken() / (taken() < small ? 16 : 4))
             merge();
         const size_t slab = std::clamp(rounded(taken() / 8), least_slab, largest_slab);
         spare* found = find(size, align);
