@@ -158,23 +158,26 @@ void memtable::make_deferred(contents& of) {
     }
 }
 
-// Note that this entry came. Returns whether entries come in the order of their keys: they have no
-// cache misses to overlap. So it is with a memtable that RocksDB fills from others (mempurge),
+// Note that this entry came; without the lock. Returns whether entries come in the order of their
+// keys: they have no cache misses to overlap. So it is with a memtable that RocksDB fills from others (mempurge),
 // whose memory it counts without telling it that it is full.
 bool memtable::comes_in_order(deferred& later, const char* entry, const lath_bytes_key& key) const {
-    const uint64_t slice = begin_of(key);
-    bool ordered = !later.last || slice > later.slice != descending_;
-    if (later.last && slice == later.slice) {
-        const lath_bytes_key before = key_of_entry(later.last);
-        const int bytes = std::memcmp(before.data, key.data, std::min(before.size, key.size));
-        const bool above = bytes ? bytes > 0 : before.size > key.size;
-        const bool below = bytes ? bytes < 0 : before.size < key.size;
+    const char* const last = later.last.load(std::memory_order_relaxed);
+    const uint64_t slice = begin_of(key), before = later.slice.load(std::memory_order_relaxed);
+    bool ordered = !last || slice > before != descending_;
+    if (last && slice == before) {
+        const lath_bytes_key other = key_of_entry(last);
+        const int bytes = std::memcmp(other.data, key.data, std::min(other.size, key.size));
+        const bool above = bytes ? bytes > 0 : other.size > key.size;
+        const bool below = bytes ? bytes < 0 : other.size < key.size;
         ordered = descending_ ? !below : !above;
     }
-    later.slice = slice;
-    later.last = entry;
-    later.run = ordered ? std::min(later.run + 1, deferred::in_order) : 0;
-    return later.run == deferred::in_order;
+    const unsigned int run = later.run.load(std::memory_order_relaxed);
+    const unsigned int now = ordered ? std::min(run + 1, deferred::in_order) : 0;
+    later.slice.store(slice, std::memory_order_relaxed);
+    later.last.store(entry, std::memory_order_relaxed);
+    later.run.store(now, std::memory_order_relaxed);
+    return now == deferred::in_order;
 }
 
 // Let an entry wait for others. Returns false if it has to be inserted at once: another thread lets
@@ -188,10 +191,11 @@ bool memtable::defer(contents& of, waiting& all, const char* entry, const lath_b
     deferred& later = all[thread % all.size()];
     if (again)
         settle_with(key);
-    if (again || is_sampled(key, sampled) || key.size > LATH_BYTES_SIZE_MAX)
+    if (comes_in_order(later, entry, key) || again || is_sampled(key, sampled) ||
+        key.size > LATH_BYTES_SIZE_MAX)
         return false;
     std::unique_lock<std::mutex> lock(later.lock, std::try_to_lock);
-    if (!lock || watched_.load(std::memory_order_relaxed) || comes_in_order(later, entry, key))
+    if (!lock || watched_.load(std::memory_order_relaxed))
         return false;
     unsigned int used = later.used.load(std::memory_order_relaxed);
     if (used == deferred::most) { // there was no memory

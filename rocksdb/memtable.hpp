@@ -123,9 +123,11 @@ private:
         static constexpr unsigned int most = 32;
         static constexpr unsigned int in_order = 8;
         std::mutex lock;
-        uint64_t slice{0}; // the begin of the key that came last,
-        const char* last{nullptr}; // the entry, and
-        unsigned int run{in_order}; // how many in a row came in the order of the keys
+        // Of the entry that came last the first eight bytes of its key, and how many in a row came
+        // in the order of the keys. Without the lock: threads that share this may miss some.
+        std::atomic<const char*> last{nullptr};
+        std::atomic<uint64_t> slice{0};
+        std::atomic<unsigned int> run{in_order};
         std::atomic<unsigned int> used{0};
         std::array<std::atomic<uint16_t>, most> hash{};
         std::array<const char*, most> entry{};
