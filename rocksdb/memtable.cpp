@@ -159,8 +159,8 @@ void memtable::make_deferred(contents& of) {
 }
 
 // Note that this entry came; without the lock. Returns whether entries come in the order of their
-// keys: they have no cache misses to overlap. So it is with a memtable that RocksDB fills from others (mempurge),
-// whose memory it counts without telling it that it is full.
+// keys: they have no cache misses to overlap. So it is with a memtable that RocksDB fills from
+// others (mempurge), whose memory it counts without telling it that it is full.
 bool memtable::comes_in_order(deferred& later, const char* entry, const lath_bytes_key& key) const {
     const char* const last = later.last.load(std::memory_order_relaxed);
     const uint64_t slice = begin_of(key), before = later.slice.load(std::memory_order_relaxed);
