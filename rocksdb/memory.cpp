@@ -4,7 +4,6 @@
 #include "memory.hpp"
 
 #include <algorithm>
-#include <vector>
 
 namespace lath_rocksdb {
 
@@ -41,10 +40,11 @@ size_t memory::list_of(size_t size) {
 
 thread_local bool memory::grown;
 
-// Throws what the arena throws. How much memory is worth a grace period: a 32nd of what there is,
-// so that there are some hundred in the life of a large memtable.
-char* memory::from_arena(size_t size) {
-    char* block = arena_->AllocateAligned(size);
+// Memory of the arena. Throws what the arena throws. How much memory is worth a grace period: a
+// 32nd of what there is, so that there are some hundred in the life of a large memtable.
+char* memory::fetch(size_t size) {
+    char* block =
+        left_arena_ ? heap_.emplace_back(new char[size]).get() : arena_->AllocateAligned(size);
     taken_.store(taken() + size, std::memory_order_relaxed);
     if (taken() > limit_) {
         grown = true;
@@ -106,7 +106,7 @@ char* memory::cut(size_t size, size_t align) {
             // several blocks of a size that is asked for often.
             const size_t more = align - arena_align;
             const size_t n = align > 16 ? std::clamp(taken() / 32 / size, size_t{1}, size_t{8}) : 1;
-            char* block = from_arena(n * size + more);
+            char* block = fetch(n * size + more);
             pad = padding(block, align);
             keep(block, pad);
             block += pad;
@@ -116,7 +116,7 @@ char* memory::cut(size_t size, size_t align) {
             return block;
         }
         const size_t got = found ? found->size : slab;
-        char* begin = found ? reinterpret_cast<char*>(found) : from_arena(slab);
+        char* begin = found ? reinterpret_cast<char*>(found) : fetch(slab);
         keep(at_, left_);
         at_ = begin;
         left_ = got;
@@ -148,6 +148,11 @@ void memory::give(void* block, size_t size) {
     size = rounded(size);
     given_ += size;
     keep(static_cast<char*>(block), size);
+}
+
+void memory::leave_arena() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    left_arena_ = true;
 }
 
 lath_allocator memory::allocator() {

@@ -12,7 +12,9 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
+#include <vector>
 
 #include "inside.hpp"
 #include "lathwork/config.h"
@@ -32,6 +34,9 @@ public:
     lath_allocator allocator();
     // Bytes taken from the arena.
     size_t taken() const { return taken_.load(std::memory_order_relaxed); }
+    // From now on what the arena would be asked for comes from the heap, until the end: RocksDB has
+    // counted the arena.
+    void leave_arena();
     // Has this thread taken so much from an arena since the last time that a grace period pays,
     // after which the blocks that the index has left serve again? Says so once.
     static bool has_grown() {
@@ -53,7 +58,7 @@ private:
     void* take(size_t size, size_t align);
     void give(void* memory, size_t size);
     char* cut(size_t size, size_t align);
-    char* from_arena(size_t size);
+    char* fetch(size_t size);
     spare* find(size_t size, size_t align);
     void merge();
     void keep(char* begin, size_t size);
@@ -68,6 +73,8 @@ private:
     std::array<spare*, lists> free_{};
     size_t given_ = 0; // back, since neighbours were last merged
     size_t limit_ = 0; // of bytes taken: more, and it has grown
+    bool left_arena_ = false;
+    std::vector<std::unique_ptr<char[]>> heap_;
 };
 
 } // namespace lath_rocksdb

@@ -266,12 +266,13 @@ void memtable::settle_with(const lath_bytes_key& key) const {
     }
 }
 
-// After it RocksDB counts no memory of this memtable any more.
+// After it RocksDB counts the memory of this memtable, and takes the same off at its end. If there
+// is none for the last entries they are inserted later in memory of the heap.
 void memtable::MarkReadOnly() {
     try {
         settle_all();
-    } catch (const std::bad_alloc&) {
-        return; // who reads it tries again
+    } catch (const std::bad_alloc&) { // who reads it tries again
+        contents_.load(std::memory_order_acquire)->from.leave_arena();
     }
 }
 

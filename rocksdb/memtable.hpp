@@ -46,7 +46,9 @@ public:
         return InsertKey(handle);
     }
 
-    // The last entries that wait are inserted, for which there may be no memory: later then.
+    // The last entries that wait are inserted, for which there may be no memory: later then, in
+    // memory that RocksDB does not count. It has counted what the arena has when this returns, and
+    // asserts that it is no more when the memtable ends (MemTableListVersion::UnrefMemTable()).
     void MarkReadOnly() override;
     bool Contains(const char* entry) const override;
     void Get(const rocksdb::LookupKey& key, void* arg,

@@ -340,7 +340,7 @@ void check_failing(int pass) {
 }
 
 // Entries wait for others: lookups find them, a key that a batch has twice is refused, and without
-// memory they go on waiting.
+// memory they go on waiting. A memtable that is full takes no more of its arena.
 void check_waiting(bool descending) {
     int thrown = 0;
     for (unsigned int round = 0; round < 60; round++) {
@@ -383,13 +383,20 @@ void check_waiting(bool descending) {
             if (i == iterate)
                 walk(*table, m, sequence);
         }
-        if (below(2))
+        size_t counted = 0;
+        if (below(2)) {
+            if (below(2))
+                arena.fail_from(1);
             table->MarkReadOnly();
+            arena.fail_from(0);
+            counted = arena.bytes();
+        }
         std::unique_ptr<rocksdb::MemTableRep::Iterator> it(table->GetIterator(nullptr));
         it->SeekToFirst();
         for (auto at = m.cbegin(); at != m.cend(); ++at, it->Next())
             expect_at(*it, m, at);
         EXPECT(!it->Valid());
+        EXPECT(!counted || arena.bytes() == counted);
     }
     EXPECT(thrown > 10);
 }
