@@ -164,7 +164,7 @@ void memtable::make_deferred(contents& of) {
 bool memtable::comes_in_order(deferred& later, const char* entry, const lath_bytes_key& key) const {
     const char* const last = later.last.load(std::memory_order_relaxed);
     const uint64_t slice = begin_of(key), before = later.slice.load(std::memory_order_relaxed);
-    bool ordered = !last || slice > before != descending_;
+    bool ordered = !last || (slice > before) != descending_;
     if (last && slice == before) {
         const lath_bytes_key other = key_of_entry(last);
         const int bytes = std::memcmp(other.data, key.data, std::min(other.size, key.size));
