@@ -181,7 +181,7 @@ class Index:
                         yield f"    [{key:#x}, +{size:#x}) -> {value:#x}"
 
     def verify(self):
-        """Sentences on invariants (doc/index.md) that do not hold: I1 to I8, and I10 of nodes. A process that was
+        """Sentences on invariants (doc/range-index.md) that do not hold: I1 to I8, and I10 of nodes. A process that was
         stopped within a change may have locked nodes, and nodes that no parent knows yet: no faults."""
         above = None
         for level in self.levels():

@@ -63,8 +63,8 @@
  * must not change a slot's key and size while it is in an index, and updates them after resize,
  * split, join and store_range.
  *
- * doc/index.md follows one lookup and one insert through the tree, and has the layout of a node and
- * the invariants I1 to I15 that lath_index_verify() checks.
+ * doc/range-index.md follows one lookup and one insert through the tree, and has the layout of a
+ * node and the invariants I1 to I15 that lath_index_verify() checks.
  */
 #ifndef LATHWORK_INDEX_H
 #define LATHWORK_INDEX_H

@@ -10,7 +10,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DOCUMENTS = [*ROOT.glob("*.md"), *sorted((ROOT / "doc").glob("*.md"))]
 # Chapters whose every identifier must be in the sources of the index.
-INDEX = ("index.md", "locking.md", "glossary.md", "holes.md")
+INDEX = ("range-index.md", "locking.md", "glossary.md", "holes.md")
 LINK = re.compile(r'!?\[[^\]]*\]\(([^)\s]+)\)|(?:src|srcset|href)="([^"]+)"')
 PATH = re.compile(r"`((?:[\w.-]+/)+[\w.*{},-]*)`")
 NAME = re.compile(r"`(?:struct |enum )?([a-zA-Z][a-z0-9]*_\w+|[A-Z]{3,}_\w+)(?:\(.*?\))?`")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 """doc/map.md and the tree agree: each folder of src/ and each door has a row, each row a folder. Each step's function, also those
-of the lists in doc/index.md, doc/holes.md, is defined in the file that is named. Each way of doc/map.md passes as many files as
+of the lists in doc/range-index.md, doc/holes.md, is defined in the file that is named. Each way of doc/map.md passes as many files as
 it says at most, no step is in a room above that of the step that calls it, and each step but the first is called by one before
 it: directly, by an inline function of a header, or by functions in the files of the way."""
 import importlib.machinery
@@ -130,7 +130,7 @@ def wrong_lists(name, text):
             yield f"{name}: {function}() is not defined in {file}"
 
 
-CHAPTERS = ("index", "holes")
+CHAPTERS = ("range-index", "holes")
 
 
 def main():

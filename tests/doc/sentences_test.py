@@ -40,11 +40,6 @@ def version():
     return ".".join(constant("include/lathwork/config.h", f"LATH_VERSION_{part}") for part in ("MAJOR", "MINOR", "PATCH"))
 
 
-def policies():
-    names = re.findall(r"^\tLATH_HOLE_[A-Z]+\b(?: = \d+)?,", read("include/lathwork/hole.h").split("enum lath_hole_policy {")[1].split("};")[0], re.M)
-    return WORDS[len(names)]
-
-
 def option_default(match):
     default = found("CMakeLists.txt", rf'^option\(LATH_{match[1]} ".*" (\S+)\)')
     return match[1], "off" if default == "OFF" else "on"
@@ -86,15 +81,16 @@ BUCKET = r"^#define BUCKET_MAX \(NODE_CAP < 64 \? 6u : (\d+)u\)"
 SENTENCES = [
     ("README.md", r"a tree of arrays of (\d+) entries", lambda _: (constant(*NODE),)),
     ("README.md", r"narrows the (\d+) keys of a node", lambda _: (constant(*NODE),)),
-    ("README.md", r"interfere with it (\w+) times in a\s+row", lambda _: (WORDS[int(constant("src/tree/tree.h", "READ_TRIES"))],)),
-    ("README.md", r"\(size, alignment, limits, (\w+)\s+policies\)", lambda _: (policies(),)),
+    ("README.md", r"interfere with it\s+(\w+) times in a\s+row", lambda _: (WORDS[int(constant("src/tree/tree.h", "READ_TRIES"))],)),
     ("README.md", r"This is (\d+\.\d+\.\d+)", lambda _: (version(),)),
+    ("doc/install.md", r"This is (\d+\.\d+\.\d+)", lambda _: (version(),)),
     ("README.md", r"C(\d+) and C\+\+(\d+) compilers, CMake ([\d.]+),",
      lambda _: tuple(found("CMakeLists.txt", p) for p in (r"CMAKE_C_STANDARD (\d+)", r"CMAKE_CXX_STANDARD (\d+)", r"cmake_minimum_required\(VERSION ([\d.]+)"))),
-    ("README.md", r"\| Python ([\d.]+) and later", lambda _: (found("python/pyproject.toml", r'^requires-python = ">=([\d.]+)"'),)),
-    ("README.md", r"for Valkey, Redis ([\d.]+) \|", lambda _: (found("debian/control", r"redis-server \(>= 5:([\d.]+)\)"),)),
-    ("README.md", r"^\| `LATH_(\w+)` \| (on|off) \|", option_default),
-    ("README.md", r"--component (lib, .*?):", lambda match: same_list(match, components())),
+    ("README.md", r"\[Python\]\(doc/python\.md\) ([\d.]+) and later", lambda _: (found("python/pyproject.toml", r'^requires-python = ">=([\d.]+)"'),)),
+    ("README.md", r"\[Rust\]\(doc/rust\.md\) ([\d.]+) and later", lambda _: (found("rust/lathwork/Cargo.toml", r'^rust-version = "([\d.]+)"'),)),
+    ("README.md", r"\[Valkey, Redis\]\(doc/valkey\.md\) ([\d.]+) and later", lambda _: (found("debian/control", r"redis-server \(>= 5:([\d.]+)\)"),)),
+    ("doc/install.md", r"^\| `LATH_(\w+)` \| (on|off) \|", option_default),
+    ("doc/install.md", r"--component (lib, .*?):", lambda match: same_list(match, components())),
     ("README.md", r"kernel modules in a VM: about (\d+) minutes", lambda _: (minutes("quick"),)),
     ("CONTRIBUTING.md", r"before a commit: .*; (\d+) minutes", lambda _: (minutes("quick"),)),
     ("CONTRIBUTING.md", r"everything CI checks, each stage once; (\d+) minutes", lambda _: (minutes("all"),)),

@@ -169,6 +169,9 @@ locks()
 
 FENCED = "the write barrier of node_trylock() orders it too"
 REACHED = "who finds the node has read a lockword or the root that was stored after it"
+ABOVE = ("a search that finds none has compared the lockword of each node on its way once more, the "
+         "root's included")
+ACQUIRED = "a search loads each lockword with acquire"
 DEAD = "a node whose contents are not seen yet is dead: the descent begins again, perhaps for ever"
 
 # What is removed: function, file, text, what takes its place, the client that must notice; or the
@@ -206,14 +209,14 @@ BARRIERS = [
     ("node_open", "tree/memory/pool.h", "smp_store_release(&node->lockword, version",
      "WRITE_ONCE(node->lockword, version", "split: insert 4 | lookup 5", REACHED),
     ("gap_ended", "tree/watch/gap.c", "smp_load_acquire(&tree->stripe[i].ended)",
-     "READ_ONCE(tree->stripe[i].ended)", "holes, two leaves: find 0:1 | erase 2, insert 7", ""),
+     "READ_ONCE(tree->stripe[i].ended)", "holes, two leaves: find 0:1 | erase 2, insert 7", ABOVE),
     ("gap_change_end", "tree/watch/gap.h", "lath_fetch_add_release(&own_stripe(tree)->ended, 1)",
      "lath_fetch_add(&own_stripe(tree)->ended, 1)",
-     "holes, two leaves: find 0:1 | erase 2, insert 7", ""),
+     "holes, two leaves: find 0:1 | erase 2, insert 7", ABOVE),
     ("gap_begun", "tree/watch/gap.c", "\tsmp_rmb(); /* after all reads of the search", "\t/*",
-     "holes, two leaves: find 0:1 | erase 2, insert 7", ""),
+     "holes, two leaves: find 0:1 | erase 2, insert 7", ACQUIRED),
     ("gap_begun", "tree/watch/gap.c", "smp_load_acquire(&tree->stripe[i].begun)",
-     "READ_ONCE(tree->stripe[i].begun)", "holes, two leaves: find 0:1 | erase 2, insert 7", ""),
+     "READ_ONCE(tree->stripe[i].begun)", "holes, two leaves: find 0:1 | erase 2, insert 7", ACQUIRED),
 ]
 
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 #
-# fresh_root.sh: what packages_test.sh does in its fresh Debian, as root, with what is in /user: README.md's install line, program
+# fresh_root.sh: what packages_test.sh does in its fresh Debian, as root, with what is in /user: doc/install.md's install line, program
 # and command for each language, then debian/tests.
 set -euo pipefail
 cd /user
@@ -25,7 +25,7 @@ echo "ok packaging/Containerfile"
 
 while IFS=$'\t' read -r language install run <&3; do
 	(
-		# where the files of a release are, and what README.md takes for granted
+		# where the files of a release are, and what doc/install.md takes for granted
 		for file in /user/*.deb /user/*.whl /user/lathwork-[0-9]*; do
 			[[ ! -e $file ]] || ln -sf "$file" "$language"
 		done

@@ -63,7 +63,7 @@ for cc in gcc gcc-12 gcc-13 gcc-14 clang clang-19; do
 	LD_LIBRARY_PATH=$lib "$work/forrest"
 done
 
-# in a directory that ldconfig does not know, as README.md says for such a one; also where it was moved to
+# in a directory that ldconfig does not know, as doc/install.md says for such a one; also where it was moved to
 gcc -std=gnu11 "$here/forrest.c" "$include" "${libs[@]}" -Wl,-rpath-link,"$lib" -Wl,-rpath,"$lib" -o "$work/forrest_here"
 env -u LD_LIBRARY_PATH "$work/forrest_here" || fail "a program with an rpath does not find what libforrest.so needs"
 cp -r "$root" "$work/moved"

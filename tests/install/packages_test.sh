@@ -3,7 +3,7 @@
 #
 # packages_test.sh OUTPUT [long]: the source archive builds without git into Debian packages, which lintian accepts and whose
 # libraries export what debian/*.symbols and packaging/abi say, and into a Python wheel. In a fresh Debian 12 users of C, C++,
-# Python and Rust each get from nothing to a running program: README.md's install line, program and command; debian/tests pass;
+# Python and Rust each get from nothing to a running program: doc/install.md's install line, program and command; debian/tests pass;
 # nothing is left behind. Packages, wheel and the table of the four users, users.txt, are left in OUTPUT.
 # long: Conan, Meson and vcpkg too, the kernel modules for Debian's kernel, and the build itself in a fresh Debian with no more than
 # Build-Depends.
@@ -54,7 +54,7 @@ skip() {
 	printf '%s\t%s\n' "$1" "skipped: $2" >>"$work/skipped"
 }
 
-# --- the source archive, and what README.md tells users ---
+# --- the source archive, and what doc/install.md tells users ---
 archive=$("$source/tools/release" archive "$output")
 version=$(basename "$archive" .tar.gz)
 version=${version#lathwork-}
@@ -67,16 +67,16 @@ tar -C "$user" -xf "$archive"
 cp -r "$tree/debian/tests" "$user/debian-tests"
 cp -r "$tree/tests/install" "$user/tests/install"
 cp "$tree/packaging/Containerfile" "$user"
-block "$tree/README.md" c >"$user/c/quickstart.c"
-block "$tree/README.md" cpp >"$user/c++/quickstart.cpp"
-block "$tree/README.md" python >"$user/python/quickstart.py"
-block "$tree/README.md" rust >"$user/rust/main.rs"
-# what README.md says: | C | `install` | `run` |
-awk -F '`' '/^\| (C|C\+\+|Python|Rust) \| `/ { split($1, name, /[| ]+/); print tolower(name[2]) "\t" $2 "\t" $4 }' "$tree/README.md" >"$user/lines"
-(($(wc -l <"$user/lines") == 4)) || fail "README.md has not one install line for each of C, C++, Python and Rust"
+block "$tree/doc/install.md" c >"$user/c/quickstart.c"
+block "$tree/doc/install.md" cpp >"$user/c++/quickstart.cpp"
+block "$tree/doc/install.md" python >"$user/python/quickstart.py"
+block "$tree/doc/install.md" rust >"$user/rust/main.rs"
+# what doc/install.md says: | C | `install` | `run` |
+awk -F '`' '/^\| (C|C\+\+|Python|Rust) \| `/ { split($1, name, /[| ]+/); print tolower(name[2]) "\t" $2 "\t" $4 }' "$tree/doc/install.md" >"$user/lines"
+(($(wc -l <"$user/lines") == 4)) || fail "doc/install.md has not one install line for each of C, C++, Python and Rust"
 for language in c c++ python rust; do
 	count=$(grep -cvE '^ *(//.*|/\*.*\*/|#[^i].*|[{}]*)$' "$user/$language"/*)
-	((count <= 12)) || fail "README.md's program in $language has $count lines of code"
+	((count <= 12)) || fail "doc/install.md's program in $language has $count lines of code"
 	printf '%s\t%s\n' "$language" "$count" >>"$work/counts"
 done
 cp "$user/lines" "$work/promised"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 #
-# quickstart_test.sh SOURCE BUILD: the programs of README.md's quickstarts, built with README.md's own commands
+# quickstart_test.sh SOURCE BUILD: the programs of doc/install.md, built with doc/install.md's own commands
 # from a prefix of their own, give the right answers; uninstalling leaves nothing of ours.
 set -euo pipefail
 source=$(realpath "$1")
@@ -24,7 +24,7 @@ for word in "$prefix/lib/pkgconfig" "-rpath,$prefix/lib" "PATH=$prefix/bin"; do
 done
 
 section=$work/section
-awk '/^## /{ on = $2 == "Quickstarts" } on' "$source/README.md" >"$section"
+awk '/^## /{ on = $2 == "First" } on' "$source/doc/install.md" >"$section"
 # block LANGUAGE: the code of that kind
 block() { awk -v begin="^\`\`\`$1\$" '/^```$/ { on = 0 } on; $0 ~ begin { on = 1 }' "$section"; }
 cd "$work/here"
@@ -34,10 +34,10 @@ block cmake >CMakeLists.txt
 # commands: indented lines outside of code
 awk '/^```/ { on = !on; next } !on && /^    / { print substr($0, 5) }' "$section" >commands
 for word in 'cc quickstart.c' ./quickstart 'cmake -B' build/quickstart; do
-	grep -qF -- "$word" commands || fail "README.md has no command \"$word\" among its quickstarts"
+	grep -qF -- "$word" commands || fail "doc/install.md has no command \"$word\" among its first programs"
 done
-bash -eu commands >answers 2>errors || fail "README.md's quickstart fails: $(cat errors)"
-(($(grep -cFx '15 is in [10, 30) -> 7' answers) == 2)) || fail "README.md's quickstarts say: $(cat answers)"
+bash -eu commands >answers 2>errors || fail "doc/install.md's program fails: $(cat errors)"
+(($(grep -cFx '15 is in [10, 30) -> 7' answers) == 2)) || fail "doc/install.md's programs say: $(cat answers)"
 
 # a compiler whose default is older says what is wrong first
 if [[ $(g++ -dM -E -x c++ - </dev/null | awk '$2 == "__cplusplus" { print $3 + 0 }') -le 201703 ]]; then

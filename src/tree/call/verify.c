@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * verify.c - checks the numbered invariants of doc/index.md.
+ * verify.c - checks the numbered invariants of doc/range-index.md.
  *
  * For a tree that no thread is changing. Each level includes the ones below it:
  *   1  I1-I2: the leaves form one chain that covers the key space
