@@ -234,12 +234,11 @@ bool chain_settle(struct versions_set *set, unsigned int most)
 
 /* ---- release ---- */
 
-static void settle_loose(struct lath_rcu_head *head)
+void chain_settle_later(struct lath_later *later)
 {
-	struct versions_set *set = container_of(head, struct versions_set, loose_rcu);
+	struct versions_set *set = container_of(later, struct versions_set, settle);
 	bool more;
 
-	lath_retired();
 	lath_call_enter();
 	lath_spin_lock(&set->lock);
 	set->judging = !set->verifying;
@@ -255,9 +254,8 @@ static void settle_loose(struct lath_rcu_head *head)
 	set->scheduled = more;
 	lath_spin_unlock(&set->lock);
 	if (more)
-		lath_retire(set->rcu, &set->loose_rcu, settle_loose);
+		lath_later_call(set->rcu, &set->settle);
 	lath_call_exit();
-	lath_retired_end();
 }
 
 void lath_snapshot_release(struct lath_versions *public, struct lath_snapshot *snapshot)
@@ -284,7 +282,7 @@ void lath_snapshot_release(struct lath_versions *public, struct lath_snapshot *s
 		set->scheduled = true;
 	lath_spin_unlock(&set->lock);
 	if (begin)
-		lath_retire(set->rcu, &set->loose_rcu, settle_loose);
+		lath_later_call(set->rcu, &set->settle);
 	lath_call_exit();
 }
 
@@ -298,8 +296,11 @@ void chain_hold(struct versions_set *set)
 	judging = set->judging;
 	lath_spin_unlock(&set->lock);
 	lath_call_exit();
-	if (judging) /* wait for the end of the callback: the next one sees that it shall not */
-		lath_retire_drain(set->rcu);
+	if (!judging)
+		return;
+	/* wait for the end of the call: the next one sees that it shall not */
+	lath_retire_drain(set->rcu);
+	lath_later_end(&set->settle);
 }
 
 void chain_go_on(struct versions_set *set)
@@ -333,7 +334,10 @@ static bool chain_waits(struct versions_set *set)
 void chain_drain(struct versions_set *set)
 {
 	LATH_ASSERT(!set->active);
-	/* the callback that judges comes before those that free */
-	while (chain_waits(set))
+	/* the call that judges comes before the callbacks that free */
+	while (chain_waits(set)) {
 		lath_retire_drain(set->rcu);
+		lath_later_end(&set->settle);
+	}
+	lath_later_end(&set->settle);
 }

@@ -18,6 +18,8 @@ void chain_replaced(struct versions_set *set, u64 newer, u64 older);
 /* Judge at most `most` records that released snapshots had needed. Returns whether there were as
  * many. In a call and in a section. */
 bool chain_settle(struct versions_set *set, unsigned int most);
+/* Judge some of them, and call it later for the others. */
+void chain_settle_later(struct lath_later *later);
 
 /* Keep callbacks from judging records until chain_go_on(). Waits for one that is at work: not in a
  * section. */

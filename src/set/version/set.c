@@ -32,6 +32,7 @@ int lath_versions_init(struct lath_versions *public, const struct lath_versions_
 	set->rcu = copy.rcu ? copy.rcu : &lath_rcu_auto;
 	set->now = 1;
 	lath_spin_init(&set->lock);
+	lath_later_init(&set->settle, chain_settle_later);
 	for (i = 0; i < LEAVINGS; i++) {
 		lath_spin_init(&set->leaving[i].lock);
 		set->leaving[i].set = set;

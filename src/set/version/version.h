@@ -77,13 +77,13 @@ struct versions_set {
 	u64 now __attribute__((aligned(64)));
 	u64 active; /* snapshots that are held; written under the lock */
 	struct lath_spinlock lock __attribute__((aligned(64)));
-	struct snapshot *newest; /* under the lock, as are: */
-	u64 loose;		 /* records that released snapshots had needed */
-	bool scheduled;		 /* a callback that judges them is outstanding */
-	bool judging;		 /* ... and is at work */
-	u32 verifying;		 /* threads that want none to be at work */
-	u64 older;		 /* records in lists */
-	struct lath_rcu_head loose_rcu;
+	struct snapshot *newest;  /* under the lock, as are: */
+	u64 loose;		  /* records that released snapshots had needed */
+	bool scheduled;		  /* a call that judges them is outstanding */
+	bool judging;		  /* ... and is at work */
+	u32 verifying;		  /* threads that want none to be at work */
+	u64 older;		  /* records in lists */
+	struct lath_later settle; /* judges them */
 	struct leaving leaving[LEAVINGS];
 };
 _Static_assert(sizeof(struct versions_set) <= sizeof(struct lath_versions), "the public struct");
