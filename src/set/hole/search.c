@@ -638,7 +638,7 @@ static void bound_set(const struct search *s, const struct lath_hole_request *wa
 	bound->at = at;
 	bound->size = s->size;
 	bound->align = s->align;
-	bound->undo_change = 0;
+	bound->undo.leaf = NULL;
 }
 
 /* Is the place of the item that the caller erased last the lowest one for the request, for which
@@ -650,8 +650,7 @@ static bool back_serves(struct search *s, const struct lath_hole_request *want,
 	u64 key;
 
 	s->last = want->high - 1; /* high 0 is 2^64 */
-	return bound->undo_change && bound->undo_change == bound->changes &&
-	       undo->size == s->size &&
+	return undo->leaf && undo->size == s->size &&
 	       fit(s, max(undo->first, want->low), undo->last, true, &key) && key == undo->key;
 }
 
@@ -667,7 +666,7 @@ static bool put_back(struct search *s, const struct lath_hole_request *want, u64
 	/* Not each time: searches have to pass by what others left, and lower it. With one in four
 	 * 999 of 1,000 requests look at 16 nodes (hole_aging, 20 are allowed), without at 24. */
 	bound->at = bound->changes & 3 ? bound->undo_at : s->found + s->size;
-	bound->undo_change = 0;
+	bound->undo.leaf = NULL;
 	return true;
 }
 

@@ -124,6 +124,7 @@ bool insert_back(struct tree *tree, struct gap_undo *undo, u64 value)
 	struct node *leaf = undo->leaf;
 	bool marked;
 
+	lath_delay("insert: back to an entry, not yet locked");
 	if (!gap_undo_lock(undo))
 		return false;
 	lath_delay("insert: leaf locked");

@@ -29,9 +29,8 @@ struct bound {
 	u64 at;
 	u64 size;
 	u64 align;	      /* mask */
-	struct gap_undo undo; /* of the erase that was change number `undo_change` */
-	u64 undo_change;
-	u64 undo_at; /* `at` before it */
+	struct gap_undo undo; /* of the thread's last change, if that was an erase */
+	u64 undo_at;	      /* `at` before it */
 };
 
 #ifdef __KERNEL__
@@ -73,10 +72,9 @@ static inline void bound_erased(struct tree *tree, u64 key, const struct gap_und
 		return;
 	first = key > bound->size - 1 ? key - (bound->size - 1) : 0;
 	bound->changes++;
-	bound->undo_change = 0;
+	bound->undo.leaf = NULL;
 	if (undo && undo->leaf && key < bound->at) {
 		bound->undo = *undo;
-		bound->undo_change = bound->changes;
 		bound->undo_at = bound->at;
 	}
 	bound->at = min(bound->at, first);
