@@ -3,19 +3,21 @@
  * undo_test.c - a request puts back the item that its thread erased last (gap_undo), while another
  * thread changes the tree.
  *
- * Nodes of four entries, two and more levels above the leaves, now and then no memory, so that
- * nodes miss their downlinks. Each round the thread makes itself a bound by a request, erases an
- * item below it, and requests its size again. After the request has found that its bound holds,
- * and before it locks what the erase noted, a second thread makes some calls, at a delay point; so
- * every run is the same. Then no summary may promise less than there is. Where the second thread
- * did nothing, the request must have got a place that the erase made.
+ * Nodes of four entries, two and more levels above the leaves, and lists without memory for more
+ * nodes, in which some miss their downlinks. Each round the thread makes itself a bound by a
+ * request, erases an item below it, and requests its size again. After the request has found that
+ * its bound holds, and before it locks what the erase noted, a second thread makes some calls, at a
+ * delay point. Then no summary may promise less than there is. Where the second thread did nothing,
+ * the request must have got a place that the erase made. When RCU gives nodes back differs from run
+ * to run, so a seed may have to be played more than once.
  *
  * undo_test [lists [first seed]]; LATH_LONG=1: twenty times more lists.
  */
 #include <errno.h>
-#include <semaphore.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lathwork/hole.h"
@@ -46,7 +48,7 @@ static void die(const char *what, const char *how)
 static uint64_t below(uint64_t n)
 {
 	state = state * 6364136223846793005ull + 1442695040888963407ull;
-	return (state >> 33) % n;
+	return n ? (state >> 33) % n : 0;
 }
 
 /* Mostly near the item of the round. */
