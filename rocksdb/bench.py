@@ -4,7 +4,7 @@
 Drives the packaged db_bench with the library, or a db_bench of RocksDB 11 with the memtable in it; the program is the same for
 both memtables. A workload runs with one memtable and with the other one
 by turns, all of it in memory: no log, and but for one workload no flush. A ratio is that of one pair of runs; printed are
-the medians, and the least and the largest ratio.
+the medians, and the least and the largest ratio. Full memtables: entries in one when it is full, of which no time is taken.
 """
 import argparse
 import json
@@ -47,9 +47,38 @@ WORKLOADS_11 = {
     "paranoid checks": (["--benchmarks=fillrandom,readrandom,readseq", PARANOID], ["readrandom", "readseq"]),
     "paranoid checks, seek and ten more": (["--benchmarks=fillrandom,seekrandom", "--seek_nexts=10", PARANOID], ["seekrandom"]),
 }
+# How many entries are in a memtable when it is full: (write buffer, --arena_block_size; 0: as RocksDB chooses). Keys of 10 bytes by
+# chance, or of 16 of which a hundred groups share 8.
+FULL = "full memtables"
+FULL_SIZES = [(128_000, 4096), (128_000, 0), (256 << 10, 4096), (256 << 10, 0), (1 << 20, 4096), (1 << 20, 0), (4 << 20, 4096), (4 << 20, 0)]
+FULL_KEYS = {"": ["--key_size=10", f"--num={10**9}"], ", groups": ["--key_size=16", "--prefix_size=8", "--keys_per_prefix=10000", f"--num={10**6}"]}
+FLUSH = re.compile(r'"event": "flush_started", "num_memtables": (\d+), "(?:total_num_input|num)_entries": (\d+)')
 LINE = re.compile(r"^(\w+) +: +([0-9.]+) micros/op", re.M)
 FILES = re.compile(r"^rocksdb\.(flush\.write\.bytes|compact\.write\.bytes|bytes\.written) COUNT : (\d+)", re.M)
 MEMORY = re.compile(r"rocksdb\.cur-size-active-mem-table: (\d+)")
+
+
+def db_bench(memtable, library, directory, arguments):
+    """Returns what db_bench prints, with its database in the directory."""
+    environment = {name: os.environ[name] for name in ("PATH", "LATH_ISA") if name in os.environ}
+    inside = library.suffix != ".so"
+    if memtable == "lathwork" and not inside:
+        environment["LD_PRELOAD"] = str(library)
+    done = subprocess.run([library if inside else "db_bench", f"--db={directory}", f"--memtablerep={memtable}", "--disable_wal=1",
+                           "--compression_type=none", "--seed=1", *arguments],
+                          env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"bench: db_bench failed with {memtable}: {done.stderr.strip() or done.stdout.strip()}")
+    return done.stdout
+
+
+def full(memtable, library, buffer, block, keys):
+    """Returns how many entries were in a memtable of the first flush."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as directory:
+        db_bench(memtable, library, directory, ["--benchmarks=fillrandom", "--value_size=90", f"--writes={buffer // 25}", *keys,
+                                                f"--write_buffer_size={buffer}", f"--arena_block_size={block}"])
+        memtables, entries = FLUSH.search(pathlib.Path(directory, "LOG").read_text()).groups()
+    return int(entries) / int(memtables)
 
 
 def run(memtable, library, n, arguments):
@@ -62,24 +91,16 @@ def run(memtable, library, n, arguments):
         sizes.append(f"--keys_per_prefix={keys}")
     if FLUSHES in arguments:
         sizes += [f"--write_buffer_size={10 * n}", f"--target_file_size_base={10 * n}", f"--max_bytes_for_level_base={40 * n}"]
-    environment = {name: os.environ[name] for name in ("PATH", "LATH_ISA") if name in os.environ}
-    inside = library.suffix != ".so"
-    if memtable == "lathwork" and not inside:
-        environment["LD_PRELOAD"] = str(library)
+    given = ["--value_size=100", f"--write_buffer_size={4 << 30}", *sizes, *(a for a in arguments if a not in (VERSIONS, ONE_PREFIX, FLUSHES))]
     with tempfile.TemporaryDirectory(dir="/dev/shm") as directory:
-        done = subprocess.run(
-            [library if inside else "db_bench", f"--db={directory}", f"--memtablerep={memtable}", "--disable_wal=1", f"--write_buffer_size={4 << 30}",
-             "--compression_type=none", "--value_size=100", "--seed=1", *sizes, *(a for a in arguments if a not in (VERSIONS, ONE_PREFIX, FLUSHES))],
-            env=environment, capture_output=True, text=True, check=False)
-    if done.returncode:
-        sys.exit(f"bench: db_bench failed with {memtable}: {done.stderr.strip() or done.stdout.strip()}")
+        output = db_bench(memtable, library, directory, given)
     found = {}
-    for name, micros in LINE.findall(done.stdout):  # of one that runs twice the second time counts
+    for name, micros in LINE.findall(output):  # of one that runs twice the second time counts
         found[name] = float(micros)
-    for size in MEMORY.findall(done.stdout):
+    for size in MEMORY.findall(output):
         found["bytes per entry"] = int(size) / n
     if FLUSHES in arguments:
-        written = {name: int(size) for name, size in FILES.findall(done.stdout)}
+        written = {name: int(size) for name, size in FILES.findall(output)}
         found[AMPLIFICATION] = (written["flush.write.bytes"] + written["compact.write.bytes"]) / written["bytes.written"]
     return found
 
@@ -101,6 +122,19 @@ def measure(library, n, pairs, arguments, wanted):
     return rows
 
 
+def measure_full(library):
+    """Prints and returns rows as measure()."""
+    rows = []
+    for name, keys in FULL_KEYS.items():
+        for buffer, block in FULL_SIZES:
+            skip_list, lathwork = (full(memtable, library, buffer, block, keys) for memtable in ("skip_list", "lathwork"))
+            what = f"{buffer} bytes, {f'blocks of {block}' if block else 'its blocks'}{name}"
+            ratio = lathwork / skip_list
+            print(f"{FULL:20}{what:36}{skip_list:10.0f}{lathwork:10.0f}{ratio:8.3f}", flush=True)
+            rows.append({"workload": FULL, "what": what, "skip_list": skip_list, "lathwork": lathwork, "ratio": ratio})
+    return rows
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("library", type=pathlib.Path, help="the memtable's library, or a db_bench of RocksDB 11 that it is in")
@@ -115,9 +149,9 @@ def main():
         parser.error("--n is at least 1000, --reps at least 1")
     workloads = {**WORKLOADS, **(WORKLOADS_11 if options.library.suffix != ".so" else {})}
     chosen = {name: what for name, what in workloads.items() if options.only in name}
-    if not chosen:
-        parser.error(f"--only: there are: {', '.join(workloads)}")
-    print(f"{n} entries, values of 100 bytes, {options.reps} pairs; µs per operation; ratio: times as fast, or of the bytes")
+    if not chosen and options.only not in FULL:
+        parser.error(f"--only: there are: {', '.join([*workloads, FULL])}")
+    print(f"{n} entries, values of 100 bytes, {options.reps} pairs; µs per operation; ratio: times as fast, or of the bytes or entries")
     print(f"{'':36}{'':20}{'skip_list':>10}{'lathwork':>10}{'ratio':>8}   least to largest")
     results = []
     for name, (arguments, wanted) in chosen.items():
@@ -125,6 +159,8 @@ def main():
             print(f"{name:36}{row['what']:20}{row['skip_list']:10.3f}{row['lathwork']:10.3f}{row['ratio']:8.2f}   "
                   f"{row['least']:.2f} to {row['largest']:.2f}", flush=True)
             results.append({"workload": name, **row})
+    if options.only in FULL:
+        results += measure_full(options.library.resolve())
     if options.json:
         options.json.write_text(json.dumps({"entries": n, "pairs": options.reps, "isa": os.environ.get("LATH_ISA", ""),
                                             "results": results}, indent=1) + "\n")
