@@ -162,7 +162,8 @@ void memtable::make_deferred(contents& of) {
 // keys: they have no cache misses to overlap. So it is with a memtable that RocksDB fills from
 // others (mempurge), whose memory it counts without telling it that it is full.
 bool memtable::comes_in_order(deferred& later, const char* entry, const lath_bytes_key& key) const {
-    const char* const last = later.last.load(std::memory_order_relaxed);
+    // acquire: what another thread has written into its entry before
+    const char* const last = later.last.load(std::memory_order_acquire);
     const uint64_t slice = begin_of(key), before = later.slice.load(std::memory_order_relaxed);
     bool ordered = !last || (slice > before) != descending_;
     if (last && slice == before) {
@@ -175,7 +176,7 @@ bool memtable::comes_in_order(deferred& later, const char* entry, const lath_byt
     const unsigned int run = later.run.load(std::memory_order_relaxed);
     const unsigned int now = ordered ? std::min(run + 1, deferred::in_order) : 0;
     later.slice.store(slice, std::memory_order_relaxed);
-    later.last.store(entry, std::memory_order_relaxed);
+    later.last.store(entry, std::memory_order_release);
     later.run.store(now, std::memory_order_relaxed);
     return now == deferred::in_order;
 }

@@ -15,8 +15,8 @@ using namespace lath_rocksdb::tests;
 
 namespace {
 
-constexpr uint64_t per_writer = 20000;
-constexpr unsigned int writers = 2, readers = 2;
+constexpr uint64_t per_writer = 8000;
+constexpr unsigned int writers = 5, readers = 2; // more writers than places for what waits
 
 std::atomic<uint64_t> announced[writers]; // its entries before this one are in the table
 
