@@ -327,7 +327,7 @@ stage_iova_failing() {
 	echo -1 >$failslab/times && echo 0 >$failslab/verbose && echo 10 >$failslab/probability || return
 	for subject in space arenas holes; do
 		good=''
-		for try in $(seq 20); do # to make a space may fail too
+		for try in $(seq 100); do # to make a space may fail too
 			echo 20000 >$failslab/space # the bytes before: to load a module takes some
 			insmod /iova_bench.ko subject=$subject fill=50 pages=0 threads=2 shared=1 ops=${OPS-1280} check=1 && good=1 && break
 		done
@@ -405,7 +405,10 @@ for stage in $(cat /stages); do
 		echo "guest: pass $stage"
 	else
 		echo "guest: FAIL $stage"
-		rmmod llds range_bench skiplist_test lathwork_test iova_bench dma_bench lathwork 2>/dev/null # the next stage begins anew
+		# the next stage begins anew; rmmod ends at the first name that is not loaded
+		for module in llds range_bench skiplist_test lathwork_test iova_bench dma_bench lathwork; do
+			rmmod $module 2>/dev/null
+		done
 	fi
 done
 echo "guest: done"
