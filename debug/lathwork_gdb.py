@@ -106,7 +106,7 @@ def find_object(value, depth=4):
 def object_of(text):
     found = find_object(gdb.parse_and_eval(text))
     if not found:
-        raise gdb.GdbError(f"{text} is no index, space or store of lathwork")
+        raise gdb.GdbError(f"{text} is not an index, space or store of lathwork")
     return found
 
 

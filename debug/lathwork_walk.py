@@ -13,7 +13,7 @@ CODE_MAX = 0x7FFF  # of a length that is not known
 
 
 class Broken(Exception):
-    """What was read is no index."""
+    """What was read is not an index."""
 
 
 def code_bound(code):
@@ -54,7 +54,7 @@ class Node:
         self.shift, self.used = head.get("shift", 1), head.get("used", 1)
         self.base = head.get("base")
         if not 0 < self.cap <= index.node_cap or self.used > self.cap:
-            raise Broken(f"{address:#x} is no node: {self.used} of {self.cap} entries")
+            raise Broken(f"{address:#x} is not a node: {self.used} of {self.cap} entries")
         at = memory.offset("node", "head")
         self.heads = list(head.bytes[at:at + self.used])
         self.pivots = [head.number(at + 8 * i) for i in range(8)]

@@ -106,7 +106,7 @@ static int space_protect(struct address_space *space, uint64_t at, uint64_t size
 
 	lath_range_lock(&space->locks, &hold, at, size, LATH_EXCLUSIVE_RANGE);
 	ret = lath_index_store_range(space->regions, &region, NULL, NULL);
-	if (!ret) { /* a neighbour that differs, or none, is no error */
+	if (!ret) { /* a neighbour that differs, or none, is not an error */
 		lath_index_join(space->regions, at, equal, NULL, NULL);
 		lath_index_join(space->regions, at + size, equal, NULL, NULL);
 	}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 """bench.py [--n N] [--rounds N] [--quick] [CASE...]: lathwork beside sortedcontainers and intervaltree.
 
-Each case runs in rounds; in a round both do the same work, by turns. Printed are the medians of both and
+Each case runs in rounds; in a round both do the same work, one after the other. Printed are the medians of both and
 of the ratio of each round, with its least and greatest value. A bar is the least ratio aimed at.
 """
 import argparse

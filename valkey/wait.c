@@ -94,7 +94,7 @@ void wait_key_ended(const struct vk_string *name)
 	struct waiter *waiter;
 
 	for (waiter = waiters; waiter; waiter = waiter->next)
-		/* A key of that name in another database is looked at in vain. */
+		/* A key of that name in another database is looked at for nothing. */
 		if (!compare_bytes(text_of(waiter->name), ended))
 			set_due(waiter, 0);
 }

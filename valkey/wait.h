@@ -36,7 +36,7 @@ bool wait_is_paused(struct vk_ctx *ctx);
 /* A key of this name went, or its value was replaced: the timer looks at it soon. */
 void wait_key_ended(const struct vk_string *name);
 
-/* Of pools: replies to a client that waited in vain, and to a new one. */
+/* Of pools: replies to a client whose time is over, and to a new one. */
 int reply_no_pool(struct vk_ctx *ctx);
 int reply_no_room(struct vk_ctx *ctx);
 /* Of pools: ends leases that are over in the key `name`, if it is a pool and leases end here. */

@@ -214,7 +214,7 @@ def lines(table, series, axis, title):
 
 
 def against(c):
-    """The label of a comparison; what is no win says so."""
+    """The label of a comparison; what is not a win says so."""
     word = {"tie": " (tie)", "behind": " ▼ slower"}.get(c.verdict, "")
     return f"{factor(c.value)} {c.peer}{word}"
 

@@ -107,7 +107,7 @@ std::string case_of(const part& p, const std::string& phase, int threads) {
     return named(p, phase) + "/" + std::to_string(threads);
 }
 
-// A counter is no item, so one part measures it: the one with the default items.
+// A counter is not an item, so one part measures it: the one with the default items.
 bool has_counter(const part& p) { return !p.path && p.items.name.empty(); }
 
 std::vector<std::string> cases_of(const options& opt, const part& p) {

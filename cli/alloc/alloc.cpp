@@ -82,7 +82,7 @@ alloc::pool not_empty(alloc::pool made) {
     return made;
 }
 
-// Returns the pool; in unit what --unit says, or the dump, or 1; in taken what is no part of it by
+// Returns the pool; in unit what --unit says, or the dump, or 1; in taken what is not part of it by
 // what --extents or --dump says.
 alloc::pool pool_of(const request& ask, std::uint64_t& unit, std::vector<alloc::span>& taken) {
     unit = ask.unit ? ask.unit : 1;

@@ -15,7 +15,7 @@ bool is_utf8(std::string_view bytes);
 // Two digits for each byte, in lower case.
 std::string to_hex(std::string_view bytes);
 // Without what moves a cursor or breaks a line: \t \n \r \\ and \xHH, the last for each byte that
-// is no UTF-8 too.
+// is not UTF-8 too.
 std::string printable(std::string_view bytes);
 
 // A word that a reader of a command line takes for an option: -x, --xyz; not "-".

@@ -79,7 +79,7 @@ public:
         if (error != EEXIST)
             throw failed(root_, std::strerror(error));
         if (!fs::is_directory(root_, none))
-            throw failed(root_, "exists and is no directory");
+            throw failed(root_, "exists and is not a directory");
         std::error_code unreadable;
         bool empty = fs::is_empty(root_, unreadable);
         if (unreadable)

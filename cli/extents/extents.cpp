@@ -38,7 +38,7 @@ constexpr const char* epilogue =
     "of\n"
     "the first PATH is looked at, unless --all-devices. Files without a place of their own "
     "(inline,\n"
-    "compressed, not yet written) are counted by reason. In the JSON a name that is no UTF-8 has\n"
+    "compressed, not yet written) are counted by reason. In the JSON a name that is not UTF-8 has\n"
     "U+FFFD in \"file\" and its bytes, two hexadecimal digits each, in \"file_hex\".\n"
     "Exit codes: 0 done, 1 failed, or nothing could be read, 3 some paths or files could not be "
     "read (the\n"

@@ -98,7 +98,7 @@ struct result {
         const auto& l = totals.latency_ms;
         auto n = static_cast<double>(l.size());
         if (l.empty() ||
-            (quantile < 1 && n * (1 - quantile) < 0.9999)) // 0.99 is no binary fraction
+            (quantile < 1 && n * (1 - quantile) < 0.9999)) // 0.99 is not a binary fraction
             return std::nullopt;
         return l[static_cast<std::size_t>(std::ceil(quantile * n - 1e-9)) - 1];
     }

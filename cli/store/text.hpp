@@ -30,7 +30,7 @@ text_format format_of(std::string_view path);
 
 // KEY<tab>VALUE, and <tab>expires=MS (ms since 1970) behind what expires; \t \n \r \\ and \xHH
 // stand for bytes. Or {"key":..,"value":..,"expires":..}, with "key_hex" and "value_hex" for what
-// is no UTF-8. An error leaves the entry as it may.
+// is not UTF-8. An error leaves the entry as it may.
 std::optional<text_error> parse_entry(std::string_view line, text_format format, text_entry& entry);
 std::string format_entry(const text_entry& entry, text_format format);
 

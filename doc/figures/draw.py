@@ -262,7 +262,7 @@ def intervals():
         y += 14 * len(items) + 36
     c.arrow([(p, 36), (p, y)])
     c.text(p, y + 14, "p", CODE, "middle")
-    c.text(20, y + 14, "Green: found. Amber: looked at in vain.\nThe box is as wide as the longest span of the class.", SMALL)
+    c.text(20, y + 14, "Green: found. Amber: looked at, nothing found.\nThe box is as wide as the longest span of the class.", SMALL)
     return c
 
 
@@ -307,7 +307,7 @@ def house():
         c.box(130, y, 480, 32, "", "box")
         c.text(140, y + 20, purpose, SMALL)
         c.text(622, y + 20, where, "small code")
-    c.text(20, 290, "Amber: programs and languages. Green: each stands on the index, but for the queue. Blue: the index, a tree of arrays.", SMALL)
+    c.text(20, 290, "Amber: programs and languages. Green: each is built on the index, but for the queue. Blue: the index, a tree of arrays.", SMALL)
     return c
 
 

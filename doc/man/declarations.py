@@ -410,7 +410,7 @@ def shown(text):
 
 
 def split_template(line):
-    """(template <...>, the rest): each stands on a line of its own."""
+    """(template <...>, the rest): each is on a line by itself."""
     if not line.startswith("template"):
         return "", line
     depth = 0

@@ -357,7 +357,7 @@ def extra(lines, known, page):
         if len(text) < 2 or not text[1].startswith(": "):
             before += [*text, ""]
         elif text[0] not in known:
-            sys.exit(f"{page}.md: {text[0]!r} is no option or command of the program")
+            sys.exit(f"{page}.md: {text[0]!r} is not an option or command of the program")
         else:
             names[text[0]] = [inline(text[1][2:]), *(inline(line.strip()) for line in text[2:])]
     return before, names

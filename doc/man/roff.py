@@ -4,7 +4,7 @@ import re
 
 
 def escape(text):
-    """A line of text for roff; a dot or quote at its beginning is no request."""
+    """A line of text for roff; a dot or quote at its beginning is not a request."""
     text = text.replace("\\", "\\e").replace("-", "\\-").replace("~", "\\(ti").replace("^", "\\(ha").replace("`", "\\(ga")
     text = "".join(c if ord(c) < 128 else f"\\[u{ord(c):04X}]" for c in text)
     return "\\&" + text if text[:1] in (".", "'") else text

@@ -190,14 +190,14 @@ LATH_API size_t lath_bytes_first_batch(struct lath_bytes *set, size_t n,
 /*
  * A position in a set; one thread at a time uses it. It holds no resources and needs no end. It
  * reads up to 32 records ahead and shows these as they were then. It looks at the key of the record
- * it stands on when it goes on: that record must not be freed before, so be in a section from one
+ * it is at when it goes on: that record must not be freed before, so be in a section from one
  * step to the next, or free nothing.
  */
 struct lath_bytes_cursor {
 	struct lath_bytes *set;
 	const void *prefix;
 	uint64_t prefix_size;
-	uint64_t at;	    /* the record it stands on; 0: nowhere */
+	uint64_t at;	    /* the record it is at; 0: nowhere */
 	uint32_t i, n, ask; /* read ahead: ahead[i..n) */
 	uint32_t back;
 	uint64_t ahead[LATH_BYTES_AHEAD];
@@ -210,7 +210,7 @@ LATH_API void lath_bytes_cursor_init_prefix(struct lath_bytes_cursor *cursor,
 					    struct lath_bytes *set, const void *prefix,
 					    uint64_t size);
 /* Move to the first record at or after the key and tag / the last one at or before / the record
- * after / before the one the cursor stands on. Return 1 (*value is set) or 0: there is none, and
+ * after / before the one the cursor is at. Return 1 (*value is set) or 0: there is none, and
  * the cursor stays. If it stands nowhere, next moves to the first record and prev to the last one.
  * With a prefix, the key of a seek begins with it. */
 LATH_API int lath_bytes_cursor_seek(struct lath_bytes_cursor *cursor,

@@ -134,7 +134,7 @@ LATH_API size_t lath_rcu_single_step(size_t most);
  *       section, and prepare that flavour as its own manual says (liburcu: call_rcu_before_fork()
  *       and its relatives). If fork handlers do that, register them after the first use of the
  *       library: they run before the library's, which delay the callbacks that a thread of the
- *       flavour may be running, and so would wait for that thread in vain. lath_rcu_auto needs none
+ *       flavour may be running, and would wait for that thread for ever. lath_rcu_auto needs none
  *       of that and is not disturbed by it, nor does lath_rcu_single.
  *   F4  vfork(), posix_spawn(), and a fork() followed by exec() or _exit() need none of these
  *       rules. _Fork() and clone() do not run the handlers: after them only exec() or _exit() may

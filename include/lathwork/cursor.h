@@ -2,7 +2,7 @@
 /*
  * lathwork/cursor.h - a position in an index: iteration in both directions, and the locked leaf.
  *
- * Iteration. A cursor stands on an item, or nowhere. It may be moved while other threads write:
+ * Iteration. A cursor is at an item, or nowhere. It may be moved while other threads write:
  * each step returns the neighbour as it is at that moment. The step needs no search if no thread
  * has changed the leaf; otherwise it searches by key. A cursor is not in a read-side critical
  * section between calls, and the item it returns is a copy. In slot mode the caller protects the
@@ -45,7 +45,7 @@ struct lath_cursor {
 	struct lath_index *index;
 	void *leaf;
 	uint64_t lockword;
-	uint64_t key; /* of the item the cursor stands on */
+	uint64_t key; /* of the item the cursor is at */
 	int entry;    /* in the leaf; -1: the cursor stands nowhere */
 	int locked;
 	struct lath_preload preload;
@@ -54,7 +54,7 @@ struct lath_cursor {
 LATH_API void lath_cursor_init(struct lath_cursor *cursor, struct lath_index *index);
 
 /* Move to the first item with key >= `key` / the last one with key <= `key` / the item after /
- * before the one the cursor stands on. Return 1 (*item is set) or 0: there is none, and the cursor
+ * before the one the cursor is at. Return 1 (*item is set) or 0: there is none, and the cursor
  * stays. If it stands nowhere, next moves to the first item and prev to the last one. */
 LATH_API int lath_cursor_seek(struct lath_cursor *cursor, uint64_t key, struct lath_item *item);
 LATH_API int lath_cursor_seek_floor(struct lath_cursor *cursor, uint64_t key,

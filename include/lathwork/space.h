@@ -141,7 +141,7 @@ int lath_space_preload(struct lath_space *space, unsigned int arenas);
  * Concurrently with other calls: each key from `from` to the end of the run, and the key behind it,
  * is reported as it was at one moment of the call. So a key that is allocated during the whole call
  * is in a run, and one that is free during the whole call is in none. Keys that a call is about to
- * take, or a reserve tried in vain, may count as allocated; keys in magazines count as free.
+ * take, or for a reserve that failed, may count as allocated; keys in magazines count as free.
  * Cost: some lookups, and a copy of the bitmap per arena that the run touches; with magazines it
  * locks all slots meanwhile.
  */

@@ -165,7 +165,7 @@ struct lath_versions_cursor {
 	const struct lath_snapshot *at;
 	const void *prefix;
 	uint64_t prefix_size;
-	void *on;	    /* the record it stands on; NULL: nowhere */
+	void *on;	    /* the record it is at; NULL: nowhere */
 	uint32_t i, n, ask; /* read ahead: ahead[i..n) */
 	uint32_t back;
 	void *ahead[LATH_VERSIONS_AHEAD];
@@ -180,7 +180,7 @@ LATH_API void lath_versions_cursor_init_prefix(struct lath_versions_cursor *curs
 					       const struct lath_snapshot *at, const void *prefix,
 					       uint64_t size);
 /* Move to the first record at or after the key / the last one at or before / the record after /
- * before the one the cursor stands on. Return 1 (*record is set) or 0: there is none, and the
+ * before the one the cursor is at. Return 1 (*record is set) or 0: there is none, and the
  * cursor stays. If it stands nowhere, next moves to the first record and prev to the last one. With
  * a prefix, the key of a seek begins with it. */
 LATH_API int lath_versions_cursor_seek(struct lath_versions_cursor *cursor,

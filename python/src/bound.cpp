@@ -98,7 +98,7 @@ uint64_t integer_bound(PyObject* bound, PyObject* number, Round round) {
     if (round == Round::exact && over)
         refuse(PyExc_OverflowError, "is beyond 64 bits", bound);
     if (round == Round::exact && inexact)
-        refuse(PyExc_TypeError, "is no whole number, as the others are", bound);
+        refuse(PyExc_TypeError, "is not a whole number, as the others are", bound);
     return code + (round == Round::up && inexact && !over);
 }
 
@@ -132,7 +132,7 @@ uint64_t address_bound(PyObject* bound) {
     int over;
 
     if (!is_address(bound))
-        refuse(PyExc_TypeError, "is no address, as the others are", bound);
+        refuse(PyExc_TypeError, "is not an address, as the others are", bound);
     return code_of_int(nb::int_(nb::handle(bound)).ptr(), &over);
 }
 

@@ -20,7 +20,7 @@ namespace lathpy {
 enum class Bounds { none, integer, real, moment, address };
 enum class Round { down, up, exact };
 
-// The kind of a tree that has only this bound. Throws TypeError for what is no bound, ValueError
+// The kind of a tree that has only this bound. Throws TypeError for what is not a bound, ValueError
 // for NaN.
 Bounds kind_of_bound(PyObject* bound);
 // The kind of a tree of this kind to which such a bound is added. Throws as kind_of_bound(), and

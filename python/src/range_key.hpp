@@ -47,7 +47,7 @@ public:
     // OverflowError for a key that has none, ValueError for NaN.
     uint64_t code(nb::handle key, Round round) const;
     std::vector<uint64_t> codes(nb::handle given) const; // below the keys of a sequence or an array
-    // The range of [start, stop): None is no limit, after(key) the place behind a key. Throws as
+    // The range of [start, stop): None is not a limit, after(key) the place behind a key. Throws as
     // code(), ValueError for an empty one. Not exact: the codes of all keys that a key between has.
     Range range(nb::handle start, nb::handle stop, Round round) const;
 

@@ -32,7 +32,7 @@ void Walk::push(Level* level, uint64_t from, bool more) {
     frame.want = 8;
 }
 
-// Frames that stand on the item of this rank, which is then the next one.
+// Frames that are at the item of this rank, which is then the next one.
 void Walk::seek(uint64_t rank) {
     Path path;
 

@@ -132,7 +132,7 @@ class Key:
 
 
 class Text(str):
-    """A text that is no exact str."""
+    """A text that is not an exact str."""
 
     def __lt__(self, other):
         event()
@@ -261,7 +261,7 @@ LEFT_OUT = {
     "__init_subclass__": "belongs to the class",
     "__subclasshook__": "belongs to the class",
     "__class_getitem__": "belongs to the class",
-    "__class__": "is no call",
+    "__class__": "is not a call",
     "__new__": "makes an object without the rest; test_crash.py",
     "__getnewargs__": "of tuple",
     "__getattribute__": "of object",
@@ -271,8 +271,8 @@ LEFT_OUT = {
     "__dir__": "of object",
     "__sizeof__": "of object",
     "__format__": "of object",
-    "__doc__": "is no call",
-    "__abstractmethods__": "is no call",
+    "__doc__": "is not a call",
+    "__abstractmethods__": "is not a call",
     "_from_iterable": "belongs to the class",
     "_hash": "of collections.abc.Set; views have no hash of it",
     "from_tuples": "belongs to the class",

@@ -132,7 +132,7 @@ def test_what_is_no_whole_number_is_refused(number):
         lambda: pairs.get_ints([1], default=number), lambda: numbers.get(number), lambda: numbers.incr(1, number), lambda: numbers.__setitem__(number, b""),
         lambda: Store(limit=number), lambda: SortedDict({1: number}).get_ints([1]),
     ]
-    if number is not None:  # which is no limit
+    if number is not None:  # which is not a limit
         calls += [lambda: ranges.insert(number, 20), lambda: ranges.insert(9, number), lambda: ranges.cut(0, number),
                   lambda: ranges.remove_overlapping(number, 9), lambda: ranges.overlapping(0, number)]
     for at, call in enumerate(calls):

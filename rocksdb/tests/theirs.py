@@ -146,7 +146,7 @@ def gtest(program, differences, directory):
 
 def crash(mode, seconds, interval, directory):
     """db_crashtest.py in one mode. Returns whether nothing was found, and its counts. Its last start verifies, and is ended after
-    VERIFY seconds; where it stood then is printed. That is no failure of what is in the database: it is counted apart."""
+    VERIFY seconds; where it stood then is printed. That is not a failure of what is in the database: it is counted apart."""
     bin_dir = pathlib.Path(directory, "bin")
     bin_dir.mkdir()
     for name, command in {

@@ -66,7 +66,7 @@ fn compile(sources: &[PathBuf], include: &Path, out: &Path) {
         None => "cc".to_string(),
     };
     let optimize = match level.as_str() {
-        "0" | "1" => "-O2".to_string(), // a debug build of a program is no debug build of this library
+        "0" | "1" => "-O2".to_string(), // a debug build of a program is not a debug build of this library
         level => format!("-O{}", level),
     };
     let mut arguments = vec!["-std=c11", &optimize, "-fPIC", "-ffunction-sections", "-w"];

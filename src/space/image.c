@@ -399,7 +399,7 @@ static int read_header(struct loader *l)
 	if (ret)
 		return ret;
 	if (memcmp(header, MAGIC, 8) != 0)
-		return refuse(l, -EBADMSG, "it is no saved space");
+		return refuse(l, -EBADMSG, "it is not a saved space");
 	/* damage is told from another version: first the sum, then what it covers */
 	if (get(header + 28, 4) != crc32c(header, 28))
 		return refuse(l, -EBADMSG, "the header is damaged");

@@ -3,7 +3,7 @@
  * walk.c - enumeration of what is allocated, and of what is free.
  *
  * Each key is judged by one moment within the call: a key outside the items of the index was free
- * when the index was searched; a key in an item that is no arena was allocated; of an arena the
+ * when the index was searched; a key in an item that is not an arena was allocated; of an arena the
  * bitmap counts, with the slots locked, so that a block is either in a magazine or not. An item
  * with the mark of an arena, for whose block no arena is open, belongs to an arena that is being
  * opened or returned, or was between the two looks: all its keys were free then.

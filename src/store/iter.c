@@ -40,7 +40,7 @@ struct lath_store_iter {
 	struct bound low, high,
 		last; /* low inclusive, high exclusive; last: the key to seek again */
 	size_t last_room;
-	bool sought; /* the cursor stands on the last record */
+	bool sought; /* the cursor is at the last record */
 	struct lath_bytes_cursor cursor;
 };
 

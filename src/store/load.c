@@ -354,7 +354,7 @@ static int load_open(struct reader *r, lath_store_progress_fn progress, void *ar
 	r->all_entries = r->entries;
 	r->all_content = r->content;
 	/* A file may be thousands of times smaller than its keys, which it has without what they
-	 * share: the store is not filled up to the limit in vain. */
+	 * share: a load that fails does not first fill the store. */
 	if (r->store->limit && r->all_content > r->store->limit + BLOCK)
 		return too_large(r);
 	r->apply = true;

@@ -22,7 +22,7 @@ static void *aligned_alloc_over(void *ctx, size_t size, size_t align)
 	/* the head in front of the block must be aligned too */
 	if (align < _Alignof(struct head))
 		align = _Alignof(struct head);
-	/* a size that would wrap is no memory, as from malloc() */
+	/* a size that would wrap is not memory, as from malloc() */
 	if (size > SIZE_MAX - align - sizeof(head))
 		return NULL;
 	head.size = size + align + sizeof(head);

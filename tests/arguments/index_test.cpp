@@ -394,7 +394,7 @@ const std::vector<arguments::row<f>> rows = {
          return other(LATH_RANKS, LATH_RANGES,
                       [](f& t) -> R { return lath_index_count_range(&t.index, 20, 10); });
      }},
-    // slots: 0 is no slot
+    // slots: 0 is not a slot
     {"lath_index_insert", "size 0", -EINVAL, [](f& t) { return insert_slot(t, 50, 0); }},
     {"lath_index_insert", "past the last key", -EINVAL,
      [](f& t) { return insert_slot(t, top, 2); }},
@@ -427,7 +427,7 @@ const std::vector<arguments::exempt> exempts = {
     {"lath_item_slot", "", "a conversion"},
     {"lath_item_taken", "", "a conversion"},
     {"lath_index_fini", "", "ends the index; every index is a good one"},
-    {"lath_index_destroy", "", "NULL is no index and nothing happens"},
+    {"lath_index_destroy", "", "NULL is not an index and nothing happens"},
     {"lath_index_preload", "", "fills what is missing; no argument can be bad"},
     {"lath_index_preload_release", "", "takes what preload() left"},
     {"lath_index_clear", "", "no argument but the index"},
@@ -501,7 +501,7 @@ const std::vector<arguments::exempt> cursor_exempts = {
 
 const std::vector<arguments::row<f>> hole_rows = {
     BOTH("size 0", -EINVAL, want(0)),
-    BOTH("an alignment that is no power of two", -EINVAL, want(8, 12)),
+    BOTH("an alignment that is not a power of two", -EINVAL, want(8, 12)),
     BOTH("the largest alignment that is none", -EINVAL, want(8, top)),
     BOTH("no keys between the limits", -EINVAL, want(8, 0, 100, 100)),
     BOTH("limits the wrong way round", -EINVAL, want(8, 0, 100, 50)),

@@ -461,7 +461,7 @@ const std::vector<arguments::row<f>> rows = {
 
 const std::vector<arguments::exempt> exempts = {
     {"lath_space_destroy", "",
-     "NULL is no space and nothing happens; any other space is destroyed"},
+     "NULL is not a space and nothing happens; any other space is destroyed"},
     {"lath_space_trim", "", "no argument but the space"},
     {"lath_space_get_stats", "", "no argument but the space"},
     {"lath_space_verify", "", "no argument but the space and a buffer"},

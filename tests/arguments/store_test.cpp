@@ -588,11 +588,11 @@ const std::vector<arguments::row<f>> rows = {
 const std::vector<arguments::exempt> exempts = {
     {"lath_key_number", "", "each number is valid"},
     {"lath_key_bytes", "", "lengths are checked by the calls"},
-    {"lath_store_close", "", "no argument but the store; NULL is no store"},
+    {"lath_store_close", "", "no argument but the store; NULL is not a store"},
     {"lath_store_sync", "", "no argument but the store; store_writers"},
     {"lath_store_read_begin", "", "no argument but the store"},
     {"lath_store_read_end", "", "no argument but the store"},
-    {"lath_store_iter_end", "", "no argument but the iterator; NULL is no iterator"},
+    {"lath_store_iter_end", "", "no argument but the iterator; NULL is not an iterator"},
     {"lath_store_iter_next", "-EINVAL", "an error of iter_begin, whose comment is the same"},
     {"lath_store_iter_next", "-E2BIG", "an error of iter_begin, whose comment is the same"},
     {"lath_store_items", "", "no argument but the store"},

@@ -45,7 +45,7 @@ static int run_in_child(const struct assert_case *c, char *text, size_t size)
 		dup2(fd[1], STDERR_FILENO);
 		close(fd[0]);
 		close(fd[1]);
-		alarm(60); /* a lock that is never free is no abort */
+		alarm(60); /* a lock that is never free is not an abort */
 		c->run();
 		_exit(0);
 	}

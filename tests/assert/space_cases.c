@@ -591,7 +591,7 @@ const struct assert_case space_cases[] = {
 	  "arena->block == NO_BLOCK" },
 	{ "space: units out of bounds", units_out_of_bounds, "space/source/arena.c",
 	  "unit <= ARENA_UNITS - n" },
-	{ "space: alignment that is no power of two", odd_alignment, "space/source/arena.c",
+	{ "space: alignment that is not a power of two", odd_alignment, "space/source/arena.c",
 	  "align & (align - 1)" },
 	{ "space: owners out of bounds", owners_out_of_bounds, "space/source/set.c",
 	  "unit + n <= ARENA_UNITS" },

@@ -11,7 +11,7 @@
 
 using lathbench::ratio_of;
 
-TEST_CASE("a clear difference is no tie, and the interval holds the ratio") {
+TEST_CASE("a clear difference is not a tie, and the interval holds the ratio") {
     auto r = ratio_of({10, 11, 10, 10.5, 10}, {20, 21, 20, 22, 20});
     CHECK(r.value == doctest::Approx(0.5));
     CHECK(r.low <= r.value);

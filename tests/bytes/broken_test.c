@@ -162,7 +162,7 @@ static void check_row(void)
 	expect(32);
 	places[2] = (uintptr_t)of_other_key;
 	expect(32);
-	places[2] = 0; /* one record is no row */
+	places[2] = 0; /* one record is not a row */
 	value = places[1];
 	places[1] &= ROW_BITS;
 	expect(32);

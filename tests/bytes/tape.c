@@ -524,7 +524,7 @@ static int play_scan(struct tape *tape)
 	return 0;
 }
 
-/* One step of a cursor that stands on the model's record at - 1 (0: nowhere) of [low, high). */
+/* One step of a cursor that is at the model's record at - 1 (0: nowhere) of [low, high). */
 static int play_step(struct tape *tape, struct lath_bytes_cursor *cursor, bool back, size_t low,
 		     size_t high, size_t *at)
 {

@@ -252,7 +252,7 @@ def usage(scratch):
 
 
 def words_like_options(scratch):
-    """A word that begins with - is no name of a file or key, unless -- or ./ says so; and nothing of that name is made."""
+    """A word that begins with - is not a name of a file or key, unless -- or ./ says so; and nothing of that name is made."""
     work = os.path.join(scratch, "words")
     os.mkdir(work)
     trace = write(os.path.join(work, "t.txt"), "a x 4096\n")

@@ -65,7 +65,7 @@ def looks(done, scratch, core=False):
     check("summary of the pointer", parts["pointer"] == parts["summary"], parts["pointer"])
     check("space", re.match(r"\[0x0, 0x10000000000\) in units of 4096: \d+ ranges in the index, [1-9]\d* arenas in use",
                             parts.get("space", "")) and "\n  index: " in parts["space"], parts.get("space"))
-    check("no index", "is no index" in parts.get("other", ""), parts.get("other"))
+    check("no index", "is not an index" in parts.get("other", ""), parts.get("other"))
     if core:
         check("no store", "core files do not have the memory of stores" in done.stderr, done.stderr)
         return

@@ -71,7 +71,7 @@ def examples(text):
     for match in EXAMPLE.finditer(text):
         file = ROOT / match[1]
         if file.exists() and match[2] not in file.read_text():
-            yield f"the code under `{match[1]}` is no part of it"
+            yield f"the code under `{match[1]}` is not part of it"
 
 
 def wide(text):

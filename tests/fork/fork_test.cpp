@@ -411,7 +411,7 @@ void in_section(const lath_rcu* rcu) {
     lath_store_ref ref;
 
     first.ran = second.ran = 0;
-    MUST(!lath_store_set(store, key.key, "a value that is no word", 23));
+    MUST(!lath_store_set(store, key.key, "a value that is not a word", 23));
     MUST(!lath_store_set(store, last.key, "another one", 11));
     MUST(!lath_store_iter_begin(store, nullptr, &iter));
     MUST(lath_store_iter_next(iter, &at, &ref) == 1);
@@ -431,7 +431,7 @@ void in_section(const lath_rcu* rcu) {
         rcu->call(&second.head, thing_ran);
         nap(30);
         MUST(!first.ran && !second.ran);
-        MUST(ref.size == 23 && !std::memcmp(ref.data, "a value that is no word", 23));
+        MUST(ref.size == 23 && !std::memcmp(ref.data, "a value that is not a word", 23));
         rcu->read_unlock();
         MUST(lath_store_iter_next(iter, &at, &ref) >= 0);
         lath_store_iter_end(iter);

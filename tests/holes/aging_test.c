@@ -13,13 +13,13 @@
  *   slack   summaries that promise more than there is (src/tree/watch/gap.h). A change takes place
  *           in one leaf. So it loosens that leaf's summary at most, and on each level above the
  *           entry of the region and that of the next one, which has the run in front of it: 2 per
- *           level, less 1. A search in vain lowers the promises that it met. So after searches of
- *           all sizes and alignments hardly any is loose: some first regions of inner nodes, and
+ *           level, less 1. A search that finds nothing lowers the promises that it met. So after
+ * searches of all sizes and alignments hardly any is loose: some first regions of inner nodes, and
  *           entries of leaves in which the run at an end serves whatever the entry promises (1 for
  *           5 inner nodes was measured, 1 for 4 is allowed). The run over the border of two inner
  *           nodes is promised further up; a request that it serves does not come to search the
- *           region behind it in vain. One round is not enough: a search that meets an end of a run
- *           that is out of date corrects that and goes on behind it, and a later one lowers the
+ *           region behind it and finds nothing. One round is not enough: a search that meets an end
+ * of a run that is out of date corrects that and goes on behind it, and a later one lowers the
  *           region
  *
  * LATH_LONG=1: ten times more requests.
@@ -257,9 +257,9 @@ static struct slack measure_slack(void)
 	return slack;
 }
 
-/* Ask for all places of this size and alignment, one after the other: between two, all is searched
- * in vain. Upwards by NEXT, for a search for the first place would begin where the last one ended.
- * Returns false if there is none. */
+/* Ask for all places of this size and alignment, one after the other: between two, nothing in the
+ * tree fits. Upwards by NEXT, for a search for the first place would begin where the last one
+ * ended. Returns false if there is none. */
 static bool search_all(uint64_t size, uint64_t align, bool up)
 {
 	struct lath_hole_request want = { .size = size,
@@ -293,8 +293,8 @@ static void search_in_vain(bool up)
 			;
 }
 
-/* Searches in vain, round after round, until they have lowered what they can. Returns how many
- * summaries are loose still. */
+/* Searches that find nothing, round after round, until they have lowered what they can. Returns how
+ * many summaries are loose still. */
 static unsigned long long lower_all(unsigned long long few)
 {
 	unsigned long long loose;
@@ -365,7 +365,7 @@ static bool one_case(const struct sizes *of, unsigned int percent, const struct 
 	       nodes, quantile(1), aged.loose, aged.summaries);
 	few = stats.inner_nodes / 4 + 1;
 	right = NODE_CAP < 64 || nodes <= 4 * levels + 8;
-	if (right) { /* else the searches in vain would take minutes */
+	if (right) { /* else the searches that find nothing would take minutes */
 		left = lower_all(few);
 		loosened = most_loosened();
 		right = left <= few && loosened <= 2 * levels - 1;

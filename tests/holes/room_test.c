@@ -151,7 +151,7 @@ static void take_one(struct worker *w)
 	}
 	record(w, TAKE, slot_of(item.key), called);
 	if (item.key % STRIDE + item.size > SLOT || item.key % want.align)
-		FAULT("%llu is no place\n", (unsigned long long)item.key);
+		FAULT("%llu is not a place\n", (unsigned long long)item.key);
 	w->held[w->count++] = item;
 	w->taken++;
 }

@@ -228,7 +228,7 @@ static void ranks(void)
 	BREAK(5, 14, inner->size[0], valid + 1);
 	BREAK(5, 14, top->size[1], top->size[1] - 1);
 	BREAK(5, 15, leaf->counted, 0);
-	inner->size[0] = 0; /* outdated is no lie */
+	inner->size[0] = 0; /* outdated is not a lie */
 	assert(!lath_index_verify(&list, 5, NULL, 0));
 	inner->size[0] = valid;
 	/* a change outdates all counts above its leaf and no other */

@@ -80,7 +80,7 @@ static void retire_one(void)
 	lath_rcu_auto.call(&object->head, end_retired);
 }
 
-/* ---- threads: each key is in or out, by turns ---- */
+/* ---- threads: each key is inserted and erased alternately ---- */
 
 static void change_list(uint64_t key)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * streams_test.c - ascending keys fill their leaves wherever they come: behind all others, in front
- * of them, and in several regions by turns, as where each thread or file has a region of its own.
+ * of them, and in several regions in rotation, as where each thread or file has a region of its
+ * own.
  */
 #include <stdio.h>
 
@@ -54,7 +55,7 @@ static void streams(unsigned int flags, enum lath_layout layout)
 	for (i = 0; i < KEYS; i++)
 		for (region = 0; region < REGIONS; region++)
 			add(&list, region, i);
-	check(&list, "by turns", 2 * REGIONS * KEYS);
+	check(&list, "in rotation", 2 * REGIONS * KEYS);
 	lath_index_fini(&list, NULL, NULL);
 }
 

@@ -158,7 +158,7 @@ static void read_some(uint64_t *state)
 	}
 }
 
-/* Readers trim too, so that what they and the writers stand on is moved and given back. */
+/* Readers trim too, so that the nodes that they and the writers are at are moved and given back. */
 static void *reader_main(void *arg)
 {
 	uint64_t state = 77 + (uint64_t)(uintptr_t)arg, place = 0;

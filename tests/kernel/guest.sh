@@ -195,7 +195,7 @@ wait_for() {
 		"$@" >/dev/null 2>&1 && return
 		usleep 100000
 	done
-	echo "guest: waited in vain for: $*"
+	echo "guest: this did not happen in time: $*"
 	return 1
 }
 

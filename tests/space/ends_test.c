@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * ends_test.c - spaces that end with the last key there is, 2^64 - 1: all calls there, with all
- * flags; the space of all keys, of one key, of one unit of 2^51. What is left is no memory.
+ * flags; the space of all keys, of one key, of one unit of 2^51. At the end all memory has been
+ * given back.
  */
 #undef NDEBUG
 #include <assert.h>

@@ -249,7 +249,7 @@ static void damaged(void)
 	add(&image, NULL, 0, 2);
 	size = image.size;
 	for (i = 0; i < size; i++) {
-		const char *why = i < 8	       ? "it is no saved space"
+		const char *why = i < 8	       ? "it is not a saved space"
 				  : i < HEADER ? "the header is damaged"
 					       : "damaged";
 

@@ -2,7 +2,7 @@
 /*
  * ends_test.c - the last key there is, 2^64 - 1, and byte keys of 255s: every way through a store,
  * in chunks that end there exactly; changes that another thread forces to be made again; a shared
- * store whose repair finds it damaged. What is left is no memory.
+ * store whose repair finds it damaged. At the end all memory has been given back.
  */
 #undef NDEBUG
 #include <assert.h>
@@ -235,7 +235,7 @@ static int change(void *arg, const struct lath_store_ref *old, struct lath_store
 		assert(!old || old->size == (m->what ? 1 : 19));
 	}
 	to->action = m->action;
-	to->value = "a value that is no word";
+	to->value = "a value that is not a word";
 	to->size = 23;
 	return 0;
 }
@@ -267,7 +267,7 @@ static void made_again(enum lath_store_keys keys, unsigned int flags)
 				n = lath_store_get(store, m.key, buf, sizeof(buf));
 				if (action == LATH_STORE_PUT)
 					assert(n == 23 &&
-					       !memcmp(buf, "a value that is no word", 23));
+					       !memcmp(buf, "a value that is not a word", 23));
 				else if (m.calls == 2)
 					assert(n == -ENOENT);
 				if (n >= 0)
@@ -389,7 +389,7 @@ static void damaged(void)
 		*mark &= ~bit;
 		assert(lath_store_count(store, NULL) == 201); /* now the repair ends */
 	}
-	/* a record longer than its slot; one whose key is no number */
+	/* a record longer than its slot; one whose key is not a number */
 	for (i = 0; i < 2; i++) {
 		struct record *record;
 		u64 meta;

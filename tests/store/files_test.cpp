@@ -135,7 +135,7 @@ TEST_CASE("a link of another user in a directory for all is not followed") {
     CHECK(read_file(dir.path("victim")) == "precious");
 }
 
-TEST_CASE("what is no regular file is not replaced") {
+TEST_CASE("what is not a regular file is not replaced") {
     scratch_dir dir;
     auto s = numbers(10);
     auto refused = [&](const std::string& path, const std::string& kind, mode_t type) {

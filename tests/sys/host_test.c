@@ -3,7 +3,7 @@
  * host_test.c - what the library takes from its host: its thread sleeps while nothing is retired
  * and wakes when something is; pages that are given back leave no addresses behind, and threads
  * get small pieces from areas that they share; a count that one thread may add to without an atomic
- * step is no other thread's; threads that crowd wait long.
+ * step is not another thread's; threads that crowd wait long.
  */
 #undef NDEBUG
 #include <assert.h>

@@ -41,7 +41,7 @@ static void give_back(void *ctx, void *record)
 	lath_fetch_add(&t->returned, 1);
 }
 
-/* In round r every key whose number is no multiple of r + 2 gets a record of that round, and the
+/* In round r every key whose number is not a multiple of r + 2 gets a record of that round, and the
  * others are erased. */
 static bool there(u32 round, u32 i)
 {

@@ -33,7 +33,7 @@ def test_a_slot_moves_with_its_keys(shared, start):
     stop, done = threading.Event(), [0]
 
     def write():
-        """Leases of a moment, renewed by turns: the server that the slot moves to must not end them by itself."""
+        """Leases of a moment, renewed one after the other: the server that the slot moves to must not end them by itself."""
         client = source.connect()
         while not stop.is_set():
             i = done[0] % 50

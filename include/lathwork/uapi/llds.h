@@ -18,7 +18,7 @@
  *   ENOSPC  the store's limit is reached, and no entry has expired
  *   E2BIG   above one of the maxima below
  *   ERANGE  no room (size tells how much is needed), or a number does not fit in 64 bits
- *   EDOM    the value is no number
+ *   EDOM    the value is not a number
  *   ENOTTY  no such call
  *   EACCES, EPERM, ENOMEM, EFAULT, EINVAL
  */

@@ -11,7 +11,7 @@ Keys. What a container holds first decides how it keeps its keys:
 The first two kinds are for the types themselves, for classes that derive from them and inherit their
 comparisons, and for the scalars of NumPy. A class with comparisons of its own is of the last kind.
 
-Keys that do not compare with those that are there are refused (TypeError). Looking for one is no error,
+Keys that do not compare with those that are there are refused (TypeError). Looking for one is not an error,
 as in a dict: `in`, get(), pop() with a default, discard() and count() do not find it. A position or a
 range of one (bisect(), irange()) is a TypeError. Costs are those of a container of n items; O(log n) is a
 few hundred nanoseconds for the first two kinds, and as many comparisons for the last one.
@@ -485,7 +485,7 @@ class SortedValuesView(_View, collections.abc.ValuesView, collections.abc.Sequen
 
 @described
 class SortedDict(_ByKey, _Ordered, _core.Map):
-    """A dict that is sorted by its keys, with positions. It is no subclass of dict.
+    """A dict that is sorted by its keys, with positions. It is not a subclass of dict.
 
     >>> d = SortedDict({"b": 2, "a": 1})
     >>> d, d.peekitem(0), d.bisect("a")

@@ -23,8 +23,8 @@ pub enum AllocError {
     NoSpace,
     /// A part of the range is taken.
     Taken,
-    /// The arguments are invalid: an empty range, a size or a boundary that is no multiple of the
-    /// unit, an alignment that is no power of two, a range outside the allocator; of a free, a part
+    /// The arguments are invalid: an empty range, a size or a boundary that is not a multiple of the
+    /// unit, an alignment that is not a power of two, a range outside the allocator; of a free, a part
     /// that is not allocated.
     Invalid,
     /// There is no memory.

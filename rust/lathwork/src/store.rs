@@ -778,7 +778,7 @@ pub struct StoreEntries<'a, K: StoreKey> {
 
 impl<K: StoreKey> StoreEntries<'_, K> {
     fn end(&mut self) {
-        // SAFETY: NULL is no iterator.
+        // SAFETY: NULL is not an iterator.
         unsafe { c::lath_store_iter_end(mem::replace(&mut self.iter, ptr::null_mut())) };
     }
 }

@@ -379,7 +379,7 @@ static __always_inline enum result search_entry(struct search *s, struct place *
 
 	if (next >= 0)
 		last = node_key(node, (unsigned int)next) - 1;
-	/* the region of key 0 has no run in front of it: there, before = 0 is no free key */
+	/* the region of key 0 has no run in front of it: there, before = 0 is not a free key */
 	serves = up && first && run_serves(s, p, i, before, up);
 	if (!node_valid(node, p->lockword))
 		return HOLE_AGAIN;
@@ -487,7 +487,7 @@ static bool leaf_promises(const struct search *s, struct node *leaf)
 	       (behind <= last && last - behind >= s->size - 1);
 }
 
-/* The leaf that begins at key was searched in vain: lower its entry in the parent. */
+/* The leaf that begins at key has no place for the request: lower its entry in the parent. */
 static void lower_entry_of(struct search *s, u64 key)
 {
 	u64 lockword;

@@ -9,8 +9,8 @@
  *
  * A search for intervals that reach a key p need not look in a class at first keys below p less the
  * longest span that the class has ever had. Narrower classes have fewer intervals that such a
- * search looks at in vain, but each class takes a lookup: with a factor of 4 or 8 a stab took
- * longer, with 64 about as long (doc/decisions.md).
+ * search looks at without result, but each class takes a lookup: with a factor of 4 or 8 a stab
+ * took longer, with 64 about as long (doc/decisions.md).
  *
  * A tree holds one interval per first key. A class therefore has up to three trees, its places: in
  * each of the first two an interval is an entry, in the third one an entry leads to a list of all

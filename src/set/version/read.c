@@ -95,7 +95,7 @@ uint64_t lath_versions_count(struct lath_versions *public, const struct lath_sna
 	u64 count = 0;
 
 	lath_versions_cursor_init(&cursor, public, at);
-	/* the present may free the record that the cursor stands on */
+	/* the present may free the record that the cursor is at */
 	if (!at)
 		lath_reader_enter(versions_of(public)->rcu);
 	for (void *record; lath_versions_cursor_next(&cursor, &record);)

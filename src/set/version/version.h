@@ -15,7 +15,7 @@
  * Wei, Ben-David, Blelloch, Fatourou, Ruppert, Sun: Constant-Time Snapshots with Applications to
  * Concurrent Data Structures, PPoPP 2021.)
  *
- * A record that is no live head is one thread's to free: that which replaced or erased it. It is
+ * A record that is not a live head is one thread's to free: that which replaced or erased it. It is
  * needed while a snapshot is held that is not before its time and before the time of the next one;
  * then it is in the list of the newest such snapshot, and judged again when that is released. Else
  * it leaves the chain (chain.c) and is freed after a grace period.
@@ -23,8 +23,8 @@
  *   N1  A record below the head has its time, and it is at least that of the one below it.
  *   N2  A chain changes only where a new head is put in front of it, and where records leave it.
  *       One that leaves has LEFT in `older` from then on; no link of such a record changes.
- *   N3  Each record that is no live head is in one list, or one thread is judging it, or it waits
- *       for a grace period.
+ *   N3  Each record that is not a live head is in one list, or one thread is judging it, or it
+ * waits for a grace period.
  *
  * Functions are in the header of their file. Each file calls only those above it:
  *

@@ -585,7 +585,7 @@ bool arena_alloc_units(struct arena *arena, u64 n, u64 block, u64 *unit)
 		mark_taken(arena, *unit, n);
 		return true;
 	}
-	/* `shown` was too high: correct it, or the next search comes here in vain too */
+	/* `shown` was too high: correct it, or the next search comes here for nothing, too */
 	show(arena, arena_grade(arena));
 	return false;
 }

@@ -88,7 +88,7 @@ static int index_free_part(struct lath_space *space, const struct lath_item *ite
 	return 0;
 }
 
-/* Frees the item that is [key, key + size), and is no arena: all arenas have one size. Returns
+/* Frees the item that is [key, key + size), and is not an arena: all arenas have one size. Returns
  * whether it did: there may be another item, or several. */
 static bool index_free_whole(struct lath_space *space, u64 key, u64 size)
 {

@@ -20,7 +20,7 @@ void lath_cursor_init(struct lath_cursor *cursor, struct lath_index *index)
 }
 
 /* Stand on the item with this key, and remember its leaf. */
-static void stand_on(struct lath_cursor *cursor, struct tree *tree, u64 key)
+static void cursor_place(struct lath_cursor *cursor, struct tree *tree, u64 key)
 {
 	struct node *leaf;
 
@@ -72,7 +72,7 @@ static int stand_or_stay(struct lath_cursor *cursor, int ret, const struct lath_
 	if (ret)
 		return 0;
 	lath_reader_enter(tree->rcu);
-	stand_on(cursor, tree, item->key);
+	cursor_place(cursor, tree, item->key);
 	lath_reader_exit(tree->rcu);
 	return 1;
 }

@@ -22,7 +22,7 @@ static void resize_inside(struct tree *tree, struct node *leaf, unsigned int i, 
 	WRITE_ONCE(leaf->size[i], size);
 	node_unlock(leaf);
 	/* Keys that became free must be promised above; a promise that is too large now is only
-	 * looked at in vain. */
+	 * looked at without result. */
 	if (shrinks) {
 		change_freed(tree, key);
 		change_end(tree);
@@ -229,7 +229,7 @@ int lath_index_join(struct lath_index *index, uint64_t at,
 	if (at && lock_pair(tree, at, &two)) {
 		item_of(two.first, (unsigned int)two.left, true, &left);
 		item_of(two.last, (unsigned int)two.right, true, &right);
-		/* together they would be the whole key space, whose size is no 64-bit number */
+		/* together they would be the whole key space, whose size is not a 64-bit number */
 		if (!(left.size + right.size))
 			ret = -EINVAL;
 		else

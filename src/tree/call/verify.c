@@ -50,7 +50,7 @@ static int check_entries(const struct node *leaf, bool ranges, struct report *re
 			BROKEN(report, 3, "entry %u: key %llx not above %llx", i, U(key), U(prev));
 		prev = key;
 		any = true;
-		/* an erased entry keeps its key for searches, but is no item */
+		/* an erased entry keeps its key for searches, but is not an item */
 		if (!(leaf->live >> i & 1))
 			continue;
 		/* only against the live one before: an erased range says nothing */

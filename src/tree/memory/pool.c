@@ -680,7 +680,7 @@ void node_retire(struct tree *tree, enum pool_kind kind, struct node *node)
 	 * is set */
 	if (!READ_ONCE(tree->retired))
 		WRITE_ONCE(tree->retired, true);
-	/* where it goes back to; the right link stays for readers that stand on the node */
+	/* where it goes back to; the right link stays for readers that are at the node */
 	WRITE_ONCE(node->pair[0].key, (u64)(uintptr_t)&tree->pool[kind]);
 	WRITE_ONCE(node->pair[0].value, (u64)(uintptr_t)chunk);
 	lath_retire(tree->rcu, &node->rcu, node_retired);

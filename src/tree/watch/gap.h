@@ -30,7 +30,7 @@
  *   insert     changes nothing: less is free than promised
  *   erase      raises the summary of its leaf to the run it makes, and then upwards, until a node
  *              promises as much already; nothing is measured, unless the run is at an end of a leaf
- *   search     a node that was searched in vain although its summary promised a fit is measured
+ *   search     a node that has no place although its summary promised one is measured
  *              again, and then its entry in the parent (gap_lower_node, gap_lower_entry)
  *   structure  (redistribution, splits, merges, ranges stored over others, boundaries of inner
  *              nodes) each node whose fence keys change measures itself before it is unlocked,
@@ -199,10 +199,10 @@ void gap_propagate(struct tree *tree, u64 first, u64 last, unsigned int from, un
 
 /* ---- for a search ---- */
 
-/* The node was searched in vain: measure it, and let it promise no more than that, unless it
- * changed since its lockword was `lockword` or is locked. */
+/* The node has no place for the request: measure it, and let it promise no more than that, unless
+ * it changed since its lockword was `lockword` or is locked. */
 void gap_lower_node(const struct tree *tree, struct node *node, u64 lockword);
-/* The region of entry i of an inner node was searched in vain: let the entry promise no more than
+/* The region of entry i of an inner node has no place: let the entry promise no more than
  * the nodes below do, likewise. *lockword follows if that changes the node. In a read-side critical
  * section. */
 void gap_lower_entry(const struct tree *tree, struct node *inner, unsigned int i, u64 *lockword);

@@ -319,7 +319,7 @@ def dumps(scratch):
     with open(dump, "w", encoding="utf-8") as file:
         json.dump(dump_of([]), file)
     out = lath("--dump", dump, "-", expect=105, stdin="")
-    check("a full disk is no pool", "pool is empty" in out.stderr, out.stderr)
+    check("a full disk is not a pool", "pool is empty" in out.stderr, out.stderr)
     for other in (("--pool", "0-9"), ("--extents", dump)):
         out = subprocess.run([LATH, "alloc", "--dump", dump, *other, "-"], input="", capture_output=True, text=True, timeout=300)
         check(f"--dump with {other[0]}", out.returncode >= 100 and "excludes" in out.stderr, f"{out.returncode} {out.stderr}")

@@ -230,7 +230,7 @@ TEST_CASE("lines without requests") {
     CHECK(events[2].time_ns == 0); // before the first: as the first
 }
 
-TEST_CASE("what is no trace") {
+TEST_CASE("what is not a trace") {
     CHECK(complaint("") == "it: empty");
     CHECK(complaint("hello\nworld\n").rfind("it: not a trace", 0) == 0);
     CHECK(complaint("\n \n").rfind("it: not a trace", 0) == 0);
