@@ -5,7 +5,7 @@
 // callback of a subcommand throws std::runtime_error for a failure (main prints "lath: what" and
 // exits with 1) or CLI::RuntimeError(code) after it has said itself what is wrong.
 //
-// `lath bench`, `lath replay` and `lath report` are programs of their own, lath-bench, lath-replay
+// `lath bench`, `lath replay` and `lath report` are separate programs, lath-bench, lath-replay
 // and lath-report (companions.hpp). base/ is shared with the benchmarks; trace/ is the readers of
 // block traces, which lath-replay has, and what they share with the reader of alloc.
 #pragma once

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Subcommands of `lath` that are programs of their own, so that lath links nothing they need:
+// Subcommands of `lath` that are separate programs, so that lath links nothing they need:
 // `lath bench ARGS` becomes `lath-bench ARGS`. They are looked for beside lath, in libexec/lathwork
 // of the same prefix, and in PATH, in this order.
 #pragma once

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
 // main() of lath, lath-bench, lath-replay and lath-report; each program defines define_program()
-// in a file of its own.
+// in its own file.
 // Exit codes: 0 done, 1 failed (the message names the input), 2 figures or answers that did not
 // verify, 3 and 4 as the subcommand says, 130 interrupted, 100 and above wrong usage (as CLI11
 // numbers it).

@@ -2,7 +2,7 @@
 #
 # Script: gives every global symbol of a static library that is not part of its interface a name that no program has:
 # `post` becomes `lath__post`. A static library has no symbols that only its own objects see, so without this a program
-# with a function of its own called post() would not link. Debuggers go by the names in the debug information, which stay.
+# with its own function called post() would not link. Debuggers go by the names in the debug information, which stay.
 #
 #   cmake -DARCHIVE=FILE -DNM=nm -DOBJCOPY=objcopy -P LathOwnNames.cmake
 

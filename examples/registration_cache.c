@@ -150,7 +150,7 @@ int main(void)
 	assert(!lath_index_init(&cache.index, NULL));
 	for (at = 0; at < 100; at++) /* a buffer, page by page: one region in the end */
 		assert(!add(&cache, 0x10000 + at * 4096, 4096, 3));
-	assert(!add(&cache, 0x10000 + 100 * 4096, 4096, 1)); /* other rights: a region of its own */
+	assert(!add(&cache, 0x10000 + 100 * 4096, 4096, 1)); /* other rights: its own region */
 	assert(lath_index_count(&cache.index) == 2);
 
 	region = get(&cache, 0x12345, 65536);

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 #
-# valkey.sh [MODULE] - the module for Valkey and Redis in five commands: starts a server of its own with it, allocates, looks up,
+# valkey.sh [MODULE] - the module for Valkey and Redis in five commands: starts its own server with it, allocates, looks up,
 # shows what to watch, and stops. MODULE: liblathwork-valkey.so; `./run valkey` builds build/valkey/lib/liblathwork-valkey.so.
 # SERVER=redis-server, CLI=valkey-cli take other programs than those that are found.
 set -euo pipefail
@@ -34,7 +34,7 @@ else
 fi
 
 # 1. Start. In a configuration file: loadmodule /path/to/liblathwork-valkey.so
-# The server listens on a socket in a directory of its own, and on no port: nothing here reaches another server.
+# The server listens on a socket in its own directory, and on no port: nothing here reaches another server.
 dir=$(mktemp -d)
 pid=
 stop() {

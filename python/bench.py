@@ -102,7 +102,7 @@ def delete(module, data):
 @case("SortedDict, d[k]", 1.3)
 def get(module, data):
     made = module.SortedDict(data.pairs)
-    keys = [key + 0 for key in data.order]  # objects of their own, as keys that were read or computed are
+    keys = [key + 0 for key in data.order]  # separate objects, as keys that were read or computed are
 
     def work():
         for key in keys:

@@ -3,7 +3,7 @@
 one of sortedcontainers behind a lock.
 
 Printed are the nanoseconds of wall time per lookup, of all threads together, and the processor time of one lookup.
-Rounds are short and the best one counts, so that other work on the machine disturbs few. Each thread has keys of its own
+Rounds are short and the best one counts, so that other work on the machine disturbs few. Each thread has its own keys
 and calls `get = container.get`: where Python has no GIL, two threads that count references of one object wait for each
 other. `container[key]` counts one of the container in Python 3.13.
 """

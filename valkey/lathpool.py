@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
-"""A pool that is spread over the nodes of a cluster: one key per shard, each with numbers of its own.
+"""A pool that is spread over the nodes of a cluster: one key per shard, each with its own numbers.
 
     pool = ShardedPool([("127.0.0.1", 7000)], "ids", shards=16)
     pool.create(first=0, size=1 << 40)

@@ -27,7 +27,7 @@ struct map {
 	};
 	uint64_t owned : 61; /* bytes that values own */
 	uint64_t kind : 2;
-	uint64_t keep : 1; /* was created by a command of its own: stays when it is empty */
+	uint64_t keep : 1; /* was created by its own command: stays when it is empty */
 };
 
 /* The code of a number, or a string, by the map's kind. */

@@ -317,7 +317,7 @@ int pool_add(struct pool *pool, uint64_t first, uint64_t size)
 		return -EEXIST;
 	if (pool->capacity + size < size) /* 2^64 numbers are one too many */
 		return -EINVAL;
-	/* first what may fail: what is behind becomes an item of its own */
+	/* first what may fail: what is behind becomes its own item */
 	if (behind != there.key + there.size) {
 		ret = lath_small_split(&pool->ranges, behind, OUTSIDE);
 		if (ret)

@@ -177,7 +177,7 @@ size_t value_memory(word value)
 #define PROMISED 16ul
 
 static bool padded = true;
-static size_t held; /* changed on any thread: the server frees large keys on threads of its own */
+static size_t held; /* changed on any thread: the server frees large keys on its own threads */
 
 static void *memory_alloc(void *unused, size_t size, size_t align)
 {

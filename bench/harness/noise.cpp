@@ -122,7 +122,7 @@ noise_watch::ticks noise_watch::now() {
         t.busy = (v[0] + v[1] + v[2] + v[5] + v[6]) / hz;
         t.all = std::accumulate(v, v + 8, 0.0) / hz;
     }
-    // table store measures in processes of its own
+    // table store measures in its own processes
     for (int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
         rusage used = {};
         getrusage(who, &used);

@@ -92,7 +92,7 @@ struct table {
     // Cases that no peer has, and the case of the peers to compare with: "lookup-batch" ->
     // "lookup".
     std::map<std::string, std::string> compare_with;
-    // Prints the medians in a form of its own, in place of the general one; may be empty.
+    // Prints the medians in its own form, in place of the general one; may be empty.
     std::function<void(std::FILE*, const session&)> print;
 };
 

@@ -286,7 +286,7 @@ def write_section(page, t, section, published):
     page.add(f"<pre>{text(t.command())}</pre></section>")
 
 
-SIMULATED = ("Simulated, not measured: the real code runs on a model of a machine with caches of its own per core. "
+SIMULATED = ("Simulated, not measured: the real code runs on a model of a machine with its own caches per core. "
              "No figure below is of a machine that exists; ratios of ten say something, ratios of 1.3 do not.")
 
 

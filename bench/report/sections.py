@@ -127,7 +127,7 @@ SECTIONS = {
         "title": "Address ranges for devices",
         "job": "find a free, aligned hole, take it, give it back (an IOMMU, a block allocator)",
         "why": "Summaries of the free space above each subtree lead straight to a hole that fits; threads keep "
-               "small ranges of their own. A tree of used ranges walks from gap to gap behind one lock.",
+               "small ranges in a separate place. A tree of used ranges walks from gap to gap behind one lock.",
         "headline": [("Device addresses, 4 KiB, 16 threads", "4k/16", "rate"),
                      ("Device addresses, mixed sizes, 16 threads", "mix/16", "rate")],
         "lines": [("4 KiB, pairs a second", "4k/*", "threads", "rate"), ("Mixed sizes", "mix/*", "threads", "rate"),

@@ -10,7 +10,7 @@
 //   program/N/T   per 1,000 calls 893 page faults, 63 allocs as above, 26 maps and 14 changes of
 //                 access, which split and join regions: the calls of a start of Python
 //
-// A thread maps and changes pages of a part of its own. At the end each of these pages must have
+// A thread maps and changes pages of its own part. At the end each of these pages must have
 // the access that its thread gave it last. A region that is allocated must be nobody's.
 #include "harness/random.hpp"
 #include "harness/table.hpp"

@@ -16,7 +16,7 @@
 // of 16 letters with 100 versions each.
 //
 // Keys to look for are copies, not those of the records. Every answer is compared with sums over
-// the sorted records. Structures without locks of their own are behind one spinlock when there are
+// the sorted records. Structures without their own locks are behind one spinlock when there are
 // several threads.
 #include "harness/random.hpp"
 #include "harness/table.hpp"

@@ -12,7 +12,7 @@
 // KIND is the distribution of lengths. uniform: up to twenty times the mean distance of first keys,
 // so that about ten cover a point. nested: a tree of intervals, eight in each, so that about log8 N
 // cover a point. tail: few are very long (Pareto's distribution, exponent 1). Every answer is
-// compared with sums over the sorted first and last keys. Structures without locks of their own are
+// compared with sums over the sorted first and last keys. Structures without their own locks are
 // behind one spinlock when there are several threads.
 #include "harness/random.hpp"
 #include "harness/table.hpp"

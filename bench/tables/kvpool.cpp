@@ -77,7 +77,7 @@ private:
                                   });
     }
 
-    // Each repetition has sizes and lifetimes of its own, the same for all subjects.
+    // Each repetition has its own sizes and lifetimes, the same for all subjects.
     void replay(const std::string& name, u64 size, const std::string& subject, int rep) {
         pool_shape shape;
         shape.segment = size * mib;

@@ -8,7 +8,7 @@
 // (subjects/ranges/range_bench.hpp); one thread looks up every extent and deletes all of them,
 // alternately from both ends. thread/T is the average time of a thread, scaled to 100,000 rounds.
 // fill is taken from all runs, check and delete from those with the fewest threads. Every structure
-// without locks of its own is behind the same spinlock.
+// without its own locks is behind the same spinlock.
 #include "harness/extents_input.hpp"
 #include "harness/table.hpp"
 #include "harness/timing.hpp"
@@ -123,7 +123,7 @@ private:
         return t;
     }
 
-    // Runs work in a thread of its own, as the original does; returns ms of wall time.
+    // Runs work in its own thread, as the original does; returns ms of wall time.
     template <class Work>
     static double phase(range_bench& bench, const Work& work) {
         auto times = run_threads(

@@ -10,7 +10,7 @@
 //   mixed/N        a thousandth of N more keys; after every tenth a rank is asked (ns per key)
 //   bytes/N        memory per key after the inserts of one thread
 //
-// Every answer is compared with the sorted keys. Structures without locks of their own are behind
+// Every answer is compared with the sorted keys. Structures without their own locks are behind
 // one spinlock when there are several threads.
 #include "harness/random.hpp"
 #include "harness/table.hpp"

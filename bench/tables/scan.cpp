@@ -275,7 +275,7 @@ private:
     template <class E>
     void one_scan(const scan_bench<E>& subject, const std::string& name, const population<E>& all,
                   const cell& what, const work_name& w, bool right) {
-        // the array has an order of its own; the caller has checked what it computes from that
+        // the array has its own order; the caller has checked what it computes from that
         bool comparable =
             name != "vector" || w.work == scan_work::sum || w.work == scan_work::second_line;
         auto known = oracles_.try_emplace(what.name, 0);

@@ -10,12 +10,12 @@
 //   mset, mget, mset+mget   the same in groups of 64 items
 //   path-...            with what the program of llds does for each item: it formats and hashes the
 //                       key, and formats the value
-//   incr/N/T            all threads add one to one counter, a key of its own
+//   incr/N/T            all threads add one to one counter, its own key
 //   scan/N/1            all items in key order
 //   bytes/N             resident memory of the filled store, per item
 //
 // Metrics: cpu and wall, ns per operation (wall: of all threads together). Peers have one
-// reader-writer lock, as in llds. Each subject runs in a process of its own (store/worker.hpp).
+// reader-writer lock, as in llds. Each subject runs in its own process (store/worker.hpp).
 // Gets add up the first bytes of the values, and the sum is checked each time; after each set,
 // 200 values are compared as a whole.
 #include "harness/memory.hpp"
@@ -91,7 +91,7 @@ std::vector<kind> chosen_kinds(const options& opt) {
     return kinds;
 }
 
-// What is measured in one go: so many items of a kind, with keys of their own or the key path.
+// What is measured in one go: so many items of a kind, with their own keys or the key path.
 struct part {
     kind items;
     std::uint64_t n;
@@ -145,7 +145,7 @@ public:
 
     void run() {
         serve_if_worker(store_subjects());
-        session_.remark("each subject in a process of its own; operations on items in random key "
+        session_.remark("each subject in its own process; operations on items in random key "
                         "order; gets in the order of the sets, as in llds");
         for (const auto& p : plan(session_.opt()))
             run(p);

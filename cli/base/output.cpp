@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
 // O_TMPFILE makes a file that vanishes with its descriptor: nothing is left behind by a kill. Where
-// a file system has none, the file has a name of its own from the start, made with O_EXCL.
+// a file system has none, the file has its own name from the start, made with O_EXCL.
 #include "base/output.hpp"
 
 #include "base/usage.hpp"
@@ -85,7 +85,7 @@ output_error::output_error(const std::string& path, const std::string& reason)
 
 void check_standard_output() {
     static int why = 0; // of the first failure
-    // std::cout has no buffer of its own. What a write said last may stand in errno still.
+    // std::cout buffers nothing itself. What a write said last may stand in errno still.
     int before = std::ferror(stdout) ? errno : 0;
     if (std::fflush(stdout) != 0 && !why)
         why = errno;

@@ -433,9 +433,8 @@ void define_program(CLI::App& app, char** argv) {
         ->type_name("NAME=VALUE")
         ->allow_extra_args(false);
     bench
-        ->add_option(
-            "--vs", asked->vs,
-            "a structure of your own, in a shared object (bench_subject.h); may be given again")
+        ->add_option("--vs", asked->vs,
+                     "your own structure, in a shared object (bench_subject.h); may be given again")
         ->type_name("FILE.so")
         ->check(file_name())
         ->allow_extra_args(false);

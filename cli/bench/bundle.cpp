@@ -85,7 +85,7 @@ public:
         if (unreadable)
             throw failed(root_, unreadable.message());
         if (!empty)
-            throw failed(root_, "is not empty; a bundle gets a directory of its own");
+            throw failed(root_, "is not empty; a bundle gets its own directory");
     }
     ~folder() {
         std::error_code none;

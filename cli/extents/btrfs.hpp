@@ -2,7 +2,7 @@
 //
 // From the addresses of btrfs to places on its devices.
 //
-// btrfs cuts one address space of its own into chunks, and each chunk lies in stripes on one or
+// btrfs cuts its own address space into chunks, and each chunk lies in stripes on one or
 // more devices. FIEMAP gives addresses of that space. The chunk tree says where a chunk lies; the
 // kernel shows it to CAP_SYS_ADMIN in the initial user namespace.
 #pragma once

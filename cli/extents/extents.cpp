@@ -36,7 +36,7 @@ constexpr const char* epilogue =
     "unless --logical. A device is what is mounted: a partition, /dev/md0, /dev/loop0.\n"
     "Links among the PATHs are followed, links inside directories are not. Only the file system "
     "of\n"
-    "the first PATH is looked at, unless --all-devices. Files without a place of their own "
+    "the first PATH is looked at, unless --all-devices. Files without their own place "
     "(inline,\n"
     "compressed, not yet written) are counted by reason. In the JSON a name that is not UTF-8 has\n"
     "U+FFFD in \"file\" and its bytes, two hexadecimal digits each, in \"file_hex\".\n"

@@ -20,7 +20,7 @@ struct extent {
     std::uint16_t copy = 0; // from 1; 0: the only one
 };
 
-// Extents without a place of their own on the device, by reason.
+// Extents without their own place on the device, by reason.
 struct extent_skips {
     std::uint64_t inlined = 0; // data inside the inode or packed with other files' tails
     std::uint64_t delayed = 0; // written, not yet placed (--sync places them)

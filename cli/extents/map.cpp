@@ -32,7 +32,7 @@ int extent_map::cut(std::uint64_t at) {
     if (!there || there->where.key == at)
         return 0;
     std::uint64_t value = there->value;
-    if (value & shared_bit) { // each segment has a group of its own: they grow apart
+    if (value & shared_bit) { // each segment has its own group: they grow apart
         groups_.push_back(std::vector<owner>(groups_[value & ~shared_bit]));
         value = shared_bit | (groups_.size() - 1);
     }

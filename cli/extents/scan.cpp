@@ -107,7 +107,7 @@ int scanner::look_at(const std::string& path, const struct stat& st) {
     auto found = std::make_unique<volume>(fd, st, opt_.logical);
     if (fd >= 0)
         close(fd);
-    // Subvolumes of btrfs have numbers of their own and lie on the same devices.
+    // Subvolumes of btrfs have their own numbers and lie on the same devices.
     if (!found->identity().empty())
         for (std::size_t i = 0; i < out_.volumes.size(); i++)
             if (out_.volumes[i].what->identity() == found->identity())

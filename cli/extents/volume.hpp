@@ -40,7 +40,7 @@ public:
     ~volume();
 
     const std::vector<device>& devices() const { return devices_; }
-    // Equal for all parts of one file system that have numbers (st_dev) of their own; "": st_dev
+    // Equal for all parts of one file system that have their own numbers (st_dev); "": st_dev
     // is all there is.
     const std::string& identity() const { return identity_; }
     // Puts the extents of the open file where they lie: device becomes `first` + the place in
@@ -57,7 +57,7 @@ private:
 
     std::vector<device> devices_;
     std::string identity_;
-    int fd_ = -1; // of its own; btrfs
+    int fd_ = -1; // opened here; btrfs
     btrfs_chunks chunks_;
     std::vector<std::uint64_t> ids_; // btrfs: of each device
     bool translates_ = false, has_realtime_ = false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
 // lath-report [FILE...], as `lath report` calls it: hands files of `lath bench --json` to the
-// Python program that draws them (bench/report), in an environment of its own with pinned packages,
+// Python program that draws them (bench/report), in its own environment with pinned packages,
 // which --setup makes.
 #include "base/output.hpp"
 #include "commands.hpp"
@@ -170,9 +170,8 @@ void define_program(CLI::App& app, char**) {
         ->type_name("DIR")
         ->check(file_name())
         ->capture_default_str();
-    report->add_flag(
-        "--setup", asked->setup,
-        "install the Python packages it draws with, by pip, into a directory of their own");
+    report->add_flag("--setup", asked->setup,
+                     "install the Python packages it draws with, by pip, into their own directory");
     report->callback([asked] {
         if (int code = run(*asked))
             throw CLI::RuntimeError(code);

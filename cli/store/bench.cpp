@@ -45,7 +45,7 @@ private:
 };
 
 // Prints the operations per second of all threads together. body(from, to) does a part of them;
-// each thread calls a copy of its own, which ends with the thread. Between two parts a signal ends
+// each thread calls its own copy, which ends with the thread. Between two parts a signal ends
 // the measurement, and the progress is shown. Returns false, and prints nothing, if a signal came.
 template <class Body>
 bool measure(const bench_keys& keys, const char* name, unsigned threads, std::uint64_t items,

@@ -87,7 +87,7 @@ const std::vector<store_command>& store_session::commands() {
         {"stats", "", "figures", false, every},
         {"sweep", "", "remove expired entries", true, every},
         {"compact", "", "give memory back", false, every},
-        {"bench", "[ITEMS [THREADS]]", "set and get, in a store of its own", false, 0},
+        {"bench", "[ITEMS [THREADS]]", "set and get, in its own store", false, 0},
         {"help", "", "this", false, every},
         {"quit", "", "leave", false, every},
     };

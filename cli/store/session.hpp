@@ -89,7 +89,7 @@ private:
 std::string progress_text(const std::string& what, std::uint64_t items, std::uint64_t bytes,
                           std::uint64_t of);
 
-// Measures set, get, mget and scan of a store of its own with keys of that kind, and prints the
+// Measures set, get, mget and scan of its own store with keys of that kind, and prints the
 // figures. A signal ends it early. Throws std::runtime_error when an answer is wrong.
 void bench_store(lath_store_keys kind, std::uint64_t items, unsigned threads);
 

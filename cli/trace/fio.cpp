@@ -10,11 +10,11 @@
 // and what it reads besides: version 2, which has no TIME, and in it "NAME wait MICROSECONDS 0":
 // the next request comes so long after the one before. In version 3 fio ignores a wait.
 //
-// fio opens its log to append: a second run puts a log of its own behind the first. NAME may have
+// fio opens its log to append: a second run puts its own log behind the first. NAME may have
 // blanks in it. The manual does not say what LENGTH may be; a trim has up to 4 GiB.
 //
-// A name below /dev/ is a device. Other files have no place on one: they are laid out on a device
-// of their own, 1 TiB apart in the order in which they appear.
+// A name below /dev/ is a device. Other files have no place on one: they are laid out on an
+// imaginary device, 1 TiB apart in the order in which they appear.
 #include "trace/fields.hpp"
 #include "trace/formats.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// The formats, each in a file of its own.
+// The formats, each in its own file.
 #pragma once
 
 #include "trace/trace.hpp"

@@ -187,7 +187,7 @@ def merge():
 
 def hint():
     c = Canvas(760, 412, "The hint table: equal steps over the keys, divided again where there are many leaves")
-    c.text(20, 26, "Words for equal steps of the keys; a step with many leaves has a block of its own", "title")
+    c.text(20, 26, "Words for equal steps of the keys; a step with many leaves has its own block", "title")
     for i in range(8):
         c.box(40 + 85 * i, 44, 85, 30, f"word {i}", "amber" if i == 5 else "blue", CODE)
     for i in range(6):

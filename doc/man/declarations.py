@@ -175,7 +175,7 @@ class Reader:
             token = self.tokens[self.at]
             if token.kind == "space":
                 lines = token.text.count("\n")
-                if lines > 1:  # what stands before an empty line is prose of its own
+                if lines > 1:  # what stands before an empty line is a paragraph
                     if words and fresh:
                         items.append(Item("prose", "", "", words, access))
                     words, fresh = [], False
@@ -395,7 +395,7 @@ class Reader:
 
 
 def shown(text):
-    """A declaration on lines of its own choice, without what only the compiler wants."""
+    """A declaration on its own lines choice, without what only the compiler wants."""
     text = re.sub(r"^(static inline|inline) ", "", text.strip())
     text = re.sub(r"\n\s*(requires\b[^\n]*)\n?", "\v\\1\v", text)
     text = re.sub(r"\s*[ \t]*\n\s*", " ", text)

@@ -189,7 +189,7 @@ def cxx_described(header):
 
 
 def names_of(header, cxx):
-    """What is found under a name of its own."""
+    """What is found under its own name."""
     if cxx:  # classes, and other names for them
         own = [item.name for item in public(header.items) if item.kind == "class" and "::" not in item.name]
         same = [item.name for item in public(header.items) if re.search(r"^using \w+ = (\w+)<", item.text) and
@@ -219,7 +219,7 @@ def split_intro(lines):
 
 
 def header_page(path, root, version, header, related, apart=()):
-    """apart: calls with a page of their own."""
+    """apart: calls with their own page."""
     cxx = path.suffix == ".hpp"
     name = page_name(path, root)
     description, errors, examples = split_intro(header.intro)

@@ -71,7 +71,7 @@ def paragraph(lines):
 
 
 def markdown(lines):
-    """Paragraphs; examples indented by four; "TERM" and ": what it means" on lines of their own; "## Subsection"."""
+    """Paragraphs; examples indented by four; "TERM" and ": what it means" on their own lines; "## Subsection"."""
     out, at = [], 0
     while at < len(lines):
         line = lines[at]

@@ -87,7 +87,7 @@ static void hole(const char *name, enum lath_hole_policy policy, uint64_t size, 
 	step(name, key, size, align, "done", after.hole_nodes - before.hole_nodes);
 }
 
-/* Each slot of 165 keys has a range of its own place and length. */
+/* Each slot of 165 keys has its own range place and length. */
 static uint64_t place(uint64_t slot)
 {
 	return slot * 165 + slot * 7 % 40;

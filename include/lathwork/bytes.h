@@ -9,7 +9,7 @@
  *
  * Eight bytes of a key at a time are the key of a tree like that of lathwork/index.h. Records that
  * agree in these are together in a sorted array, and when it has more than 128 of them, in a tree
- * of their own, which begins behind the bytes in which all of them agree.
+ * by themselves, which begins behind the bytes in which all of them agree.
  *
  *     struct word { const char *text; };
  *

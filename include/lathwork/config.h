@@ -100,7 +100,7 @@ struct lath_rcu {
  * call register_thread() before, so that its first section is as cheap as the others. */
 extern LATH_API const struct lath_rcu lath_rcu_auto;
 
-/* The same flavour without a thread of its own, for a program in which one thread at a time makes
+/* The same flavour without its own thread, for a program in which one thread at a time makes
  * changes: a server's main thread. Any threads may read, and any thread may end a structure. What
  * is retired waits until the program calls lath_rcu_single_step(), between two requests, or
  * drain(), as every end of a structure does. Until then it is not freed. */
@@ -128,7 +128,7 @@ LATH_API size_t lath_rcu_single_step(size_t most);
  *       lath_store_update() on shm:NAME. Other callbacks may fork.
  *   F2  fork() waits for calls of other threads, hence for the callbacks and the lath_allocator
  *       that they run. A thread that forks must not hold what these wait for. With fork handlers
- *       for a lock of your own: if it is taken inside calls (by an allocator, a callback), register
+ *       for your own lock: if it is taken inside calls (by an allocator, a callback), register
  *       them before the first use of the library; if it is held around calls, after it.
  *   F3  With an RCU flavour of the caller's, fork only while no other thread is in a call or in a
  *       section, and prepare that flavour as its own manual says (liburcu: call_rcu_before_fork()

@@ -6,7 +6,7 @@
  * each step returns the neighbour as it is at that moment. The step needs no search if no thread
  * has changed the leaf; otherwise it searches by key. A cursor is not in a read-side critical
  * section between calls, and the item it returns is a copy. In slot mode the caller protects the
- * object that the copy points to by a section of its own.
+ * object that the copy points to by its own section.
  *
  *     struct lath_cursor cursor;
  *     struct lath_item item;

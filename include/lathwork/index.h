@@ -278,7 +278,7 @@ LATH_API int lath_index_get(struct lath_index *index, uint64_t point, uint64_t *
 LATH_API size_t lath_index_scan(struct lath_index *index, uint64_t from, uint64_t last,
 				struct lath_item *items, size_t max, uint64_t *next);
 
-/* As lath_index_scan, keys and values in arrays of their own, without sizes: *next is the key
+/* As lath_index_scan, keys and values in separate arrays, without sizes: *next is the key
  * behind the last item's first key, 0 if that is the last key. `keys` may be NULL if `next` is NULL
  * too. */
 LATH_API size_t lath_index_scan_values(struct lath_index *index, uint64_t from, uint64_t last,

@@ -16,10 +16,10 @@
  *     lath_range_unlock(&locks, &hold);
  *     lath_range_locks_fini(&locks);
  *
- * A hold is the caller's memory, on its stack or in a structure of its own. From the call that
+ * A hold is the caller's memory, on its stack or in its own structure. From the call that
  * locks until unlock it must neither move nor be used for another range. So lock, resize and unlock
  * allocate nothing, and fail only as said below. Not recursive: a thread that locks a range that
- * overlaps an exclusive one of its own waits for itself, and so it may when both are shared and
+ * overlaps its own exclusive one waits for itself, and so it may when both are shared and
  * another thread waits between the two calls. A thread may hold any number of ranges,
  * but one that holds a range and waits for another may wait for ever: see LATH_RANGE_DEADLOCKS.
  *

@@ -338,7 +338,7 @@ struct lath_store_range {
 	int backward;			     /* descending */
 };
 
-/* An iterator belongs to one thread. From begin to end it is in a section of its own, which it
+/* An iterator belongs to one thread. From begin to end it is in its own section, which it
  * leaves and enters again every few hundred steps: what next returned is valid until the following
  * next. begin: 0 | -EINVAL | -E2BIG | -ENOMEM. next: 1 | 0 at the end | -ENOMEM. The entries may be
  * deleted and changed meanwhile. */

@@ -137,7 +137,7 @@ uint64_t address_bound(PyObject* bound) {
 }
 
 uint64_t moment_bound(PyObject* bound, const nb::object& epoch) {
-    // A class with an order of its own is none of these, nor is a number.
+    // A class with its own order is none of these, nor is a number.
     if (comparison_of(Py_TYPE(bound)) == comparison_of(Py_TYPE(epoch.ptr()))) {
         try {
             nb::object since = nb::borrow(bound) - epoch;
@@ -189,7 +189,7 @@ nb::object epoch_of(PyObject* moment) {
     nb::object epoch = nb::module_::import_("lathwork.interval").attr("_epoch")(nb::handle(moment));
 
     if (comparison_of(Py_TYPE(moment)) != comparison_of(Py_TYPE(epoch.ptr())))
-        refuse(PyExc_TypeError, "has an order of its own", moment);
+        refuse(PyExc_TypeError, "has its own order", moment);
     return epoch;
 }
 

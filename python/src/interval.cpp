@@ -26,7 +26,7 @@ struct Codes {
     bool empty() const { return begin >= end; }
 };
 
-// A set, which has a place of its own, so that it can be exchanged.
+// A set, which has its own place, so that it can be exchanged.
 struct Set {
     Set() {
         lath_config config = index_config();

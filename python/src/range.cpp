@@ -203,7 +203,7 @@ OwnedItems Ranges::put(const lath_item& item) {
     return items;
 }
 
-// An item of its own takes the place of the keys first: that may need memory, erasing does not.
+// Its own item takes the place of the keys first: that may need memory, erasing does not.
 void Ranges::cut_range(Range range) {
     OwnedItems last;
 

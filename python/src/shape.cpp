@@ -109,7 +109,7 @@ private:
         std::memcpy(data, &value, sizeof(data));
         append(data, size);
     }
-    // A text ends with two zeros; a zero of its own is followed by a one.
+    // A text ends with two zeros; its own zero is followed by a one.
     bool write_text(Symbol symbol, const char* text, Py_ssize_t size) {
         const char* stop = text + size;
         while (const void* zero = std::memchr(text, 0, static_cast<size_t>(stop - text))) {

@@ -166,7 +166,7 @@ public:
     // for a call that then changes the item.
     bool find(PyObject* key, Path* path, bool change = false);
     // The same without the lock, for a key that is an int, float, str or bytes. unsure: that takes
-    // the lock. word: set to that of the value of a map, with a reference of its own; or NULL.
+    // the lock. word: set to that of the value of a map, with its own reference; or NULL.
     enum class Seen { absent, there, unsure };
     Seen peek(PyObject* key, Word* word) const;
     // Find the item of this rank. Returns whether there is one; below size() there is, but while a

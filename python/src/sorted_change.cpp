@@ -86,7 +86,7 @@ void Sorted::set_word(Path* path, Word word) {
     path->word = word;
 }
 
-// The word of an item that is alone in its code, with references of its own. Throws std::bad_alloc.
+// The word of an item that is alone in its code, with its own references. Throws std::bad_alloc.
 Word Sorted::lone_word(const Item& item, bool exact) const {
     Word word = no_value;
 
@@ -385,7 +385,7 @@ void Sorted::nest(Path path) {
         Py_DECREF(object);
 }
 
-// A level of items in order, with codes of another kind, that has references of its own, whose
+// A level of items in order, with codes of another kind, that has its own references, whose
 // number is added. Throws std::bad_alloc.
 Level* Sorted::rebuild(Kind next, const std::vector<Item>& items, uint64_t* references) {
     std::vector<lath_item> words;

@@ -160,7 +160,7 @@ bool Update::all_texts() const {
     return true;
 }
 
-// The order in which items are added: that of the keys, if they have an order of their own, so that
+// The order in which items are added: that of the keys, if they have their own order, so that
 // each one goes to the end, and that keys that do not compare are found before anything changes.
 std::vector<size_t> Update::order() const {
     std::vector<size_t> places(items.size());

@@ -30,7 +30,7 @@ private:
     Sorted& sorted;
     Kind kind = Kind::none;
     bool started = false;
-    bool comparing = false; // keys have an order of their own
+    bool comparing = false; // keys have their own order
     OwnedItems words; // as long as all keys have exact codes of this kind
     std::vector<Item> items; // else all of them
 };

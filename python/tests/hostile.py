@@ -281,7 +281,7 @@ LEFT_OUT = {
     "SortedKeyList.add_many": "a list with a key function takes no arrays",
     "SortedKeyList.contains_many": "likewise",
     "SortedKeyList.erase_many": "likewise",
-    "SortedKeyList.values_array": "likewise: keys of its own are objects",
+    "SortedKeyList.values_array": "likewise: its own keys are objects",
 
 }
 LEFT_OUT = {name: reason for name, reason in LEFT_OUT.items() if reason}

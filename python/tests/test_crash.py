@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 """Programs that would end by a signal, or never, if a call believed what it found before other code ran.
 
-Each runs in a process of its own: a crash is a failure with the program's name.
+Each runs in its own process: a crash is a failure with the program's name.
 """
 import copy
 import pickle
@@ -24,7 +24,7 @@ class Thing:
     pass
 
 def together(*works, seconds=0.7):
-    # Runs functions in threads of their own, over and over. RuntimeError is what a change may raise.
+    # Runs functions in their own threads, over and over. RuntimeError is what a change may raise.
     sys.setswitchinterval(1e-6)
     end, failed = time.time() + seconds, []
     def run(work):

@@ -139,7 +139,7 @@ def test_errors_of(call):
         assert (type(got) is MemoryError) == (error == "ENOMEM"), (call, error, got)
         expected = OWN.get((call, error), MEANING.get(error, OSError))
         assert isinstance(got, expected) or (call.startswith("lath_store") and isinstance(got, (OSError, KeyError))), (call, error, repr(got))
-        if isinstance(got, OSError) and expected is not BlockingIOError:  # which has a text of its own
+        if isinstance(got, OSError) and expected is not BlockingIOError:  # which has its own text
             assert got.errno == getattr(errno, error)
 
 

@@ -131,7 +131,7 @@ def of_values(rand, make, kind):
             assert got == right or (is_set and set(got) == set(right)), ("irange", low, high, ends)
         if is_set:
             assert set(mine) == set(peer) and len(mine) == len(peer)
-            if list(map(repr, mine)) != list(map(repr, peer)):  # equal in order: a set of Python has no order of its own
+            if list(map(repr, mine)) != list(map(repr, peer)):  # equal in order: a set of Python has no order
                 mine, peer = getattr(lathwork, kind)(peer, key=key), peer
         else:
             assert list(map(repr, mine)) == list(map(repr, peer)), (name, args)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
-"""Keys with an order of their own are ordered by it, in every class; a look-up of what does not compare finds nothing."""
+"""Keys with their own order are ordered by it, in every class; a look-up of what does not compare finds nothing."""
 import bisect
 import datetime
 import decimal
@@ -62,7 +62,7 @@ class Colour(enum.IntEnum):
 
 
 class Length:
-    """A quantity that converts to a float, but has an order of its own."""
+    """A quantity that converts to a float, but has its own order."""
 
     def __init__(self, metres):
         self.metres = metres
@@ -212,7 +212,7 @@ def test_inherited_order_keeps_the_codes():
 
 
 def test_own_order_among_builtins():
-    """A key with an order of its own that is added to keys with codes: the container becomes one of objects."""
+    """A key with its own order that is added to keys with codes: the container becomes one of objects."""
     made = SortedList([1, 2, 3])
     assert decimal.Decimal(2) in made and decimal.Decimal("2.5") not in made and made.values_array().tolist() == [1, 2, 3]
     made.add(decimal.Decimal("2.5"))

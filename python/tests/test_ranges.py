@@ -58,7 +58,7 @@ class MapMachine(RuleBasedStateMachine):
 
     @rule(start=KEYS, size=st.integers(1, 30))
     def remove(self, start, size):
-        # parts of one range that was cut are ranges of their own: compare by what is there
+        # parts of one range that was cut are separate ranges: compare by what is there
         found = self.map.overlapping(start, start + size)
         assert self.map.remove_overlapping(start, start + size) == len(found)
         for begin, end, _ in found:

@@ -221,7 +221,7 @@ def fill_and_empty(keys, values):
 
 @pytest.mark.parametrize("make", [lambda n: (n // 400, n), lambda n: f"the same begin {n:04}", lambda n: uuid.UUID(int=n << 64)])
 def test_references_of_a_map(make):
-    """A key that is alone, then beside others of its code, then in a level of its own: each reference comes back."""
+    """A key that is alone, then beside others of its code, then in its own level: each reference comes back."""
     values = [object(), int("1" * 30), int("1" * 12), True, "text"]
     keys = [make(n) for n in range(1000)]
     counted = keys + values[:3]

@@ -33,7 +33,7 @@ class Value:
 
 
 def race(*works, calls=400):
-    """Each work in turn by a thread of its own, until there are THREADS: work(random, n) `calls` times."""
+    """Each work in turn by its own thread, until there are THREADS: work(random, n) `calls` times."""
     errors, start = [], threading.Barrier(THREADS)
 
     def run(number):

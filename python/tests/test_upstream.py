@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
-"""The suites of sortedcontainers and intervaltree, in processes of their own (upstream_plugin.py)."""
+"""The suites of sortedcontainers and intervaltree, in their own processes (upstream_plugin.py)."""
 import os
 import pathlib
 import subprocess

@@ -36,7 +36,7 @@ fn setting(name: &str, target: &str) -> Option<String> {
     names.iter().find_map(|name| env::var(name).ok())
 }
 
-/// Calls a tool, which may be given with arguments of its own ("ccache gcc").
+/// Calls a tool, which may be given with its own arguments ("ccache gcc").
 fn call(tool: &str, arguments: &[&str]) {
     let mut words = tool.split_whitespace();
     let program = words.next().unwrap_or_default();
@@ -123,7 +123,7 @@ fn main() {
     };
     println!("cargo:include={}", sources.display());
     println!("cargo:rustc-env=LATHWORK_INCLUDE={}", sources.display());
-    // clippy looks at Rust alone, and runs this in a directory of its own: nothing is linked there
+    // clippy looks at Rust alone, and runs this in its own directory: nothing is linked there
     let wrapper = env::var("RUSTC_WORKSPACE_WRAPPER").unwrap_or_default();
     if wrapper.ends_with("clippy-driver") {
         return;

@@ -549,7 +549,7 @@ static void take_place(struct hold *to, struct hold *from)
 }
 
 /*
- * Locks what [first, last] has beyond the range, as ranges of their own, at most two: before and
+ * Locks what [first, last] has beyond the range, as separate ranges, at most two: before and
  * behind. Returns 0 | -EBUSY | -EDEADLK; *n of them are held in each case. Without the search for
  * deadlocks it does not wait: whoever waits for keys of both the range and the new ones would wait
  * for this thread, and this thread for him.

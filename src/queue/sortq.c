@@ -18,7 +18,7 @@ _Static_assert(LATH_TAG_BITS + LATH_SORTQ_SECTOR_BITS == 64, "an entry is one wo
 #define FAR_FRESH 8
 #define SECTOR_LIMIT (1ull << LATH_SORTQ_SECTOR_BITS)
 
-/* Returns whether all requests of the pool can have addresses of their own. */
+/* Returns whether all requests of the pool can have their own addresses. */
 static bool pool_valid(const struct lath_request_pool *pool)
 {
 	const uintptr_t size = sizeof(struct lath_request), base = (uintptr_t)pool->base;

@@ -108,7 +108,7 @@ void lath_space_destroy(struct lath_space *space)
 		if (segment != &space->first)
 			space_free(space, segment, sizeof(*segment));
 	}
-	/* what magazines hold goes with the arenas: no block has memory of its own */
+	/* what magazines hold goes with the arenas: no block has its own memory */
 	for (i = 0; i < SLOTS; i++)
 		space_free(space, space->slot[i], slot_size(space));
 	space_free(space, space->recent, RECENT * sizeof(*space->recent));

@@ -23,7 +23,7 @@ int arena_alloc(struct arena *arena, u64 size, u64 *place)
 		lath_call_exit();
 		return ret;
 	}
-	/* else a run of its own; the size in units must not wrap */
+	/* else its own run; the size in units must not wrap */
 	if (size > arena->reserved)
 		return arena->limit ? -ENOSPC : -ENOMEM;
 	ret = run_alloc(arena, (u32)((size + UNIT - 1) >> UNIT_SHIFT), &as, &first);

@@ -340,7 +340,7 @@ int file_own(struct store_file *file)
 	held = family_holds(file);
 	if (held && file->owner == getpid())
 		return 0;
-	if (!held) { /* the parent has closed the store: a lock of its own */
+	if (!held) { /* the parent has closed the store: its own lock */
 		if (file_still(file->lock, &file->lock_id))
 			close(file->lock);
 		file->lock = -1;

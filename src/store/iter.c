@@ -259,7 +259,7 @@ int iter_next_word(struct lath_store_iter *iter, struct lath_store_key *key, u64
 	return 1;
 }
 
-/* A store in another place: numbers, one at a time, each in a section of its own. */
+/* A store in another place: numbers, one at a time, each in its own section. */
 static int next_elsewhere(struct lath_store_iter *iter, struct lath_store_key *key,
 			  struct lath_store_ref *value)
 {

@@ -58,7 +58,7 @@ static bool nibbles_word(const u8 *text, u64 size, u64 *word)
 	low = little_endian(low);
 	high = little_endian(high);
 	nibbles = text_to_nibbles(low);
-	/* the way back tells whether each character has 4 bits of its own */
+	/* the way back tells whether each character has its own 4 bits */
 	if (nibbles_to_text(nibbles) != low)
 		return false;
 	*word = squeeze(nibbles);

@@ -406,7 +406,7 @@ static inline void lath_pages_free(void *pages, size_t size)
 	kvfree(pages);
 }
 
-/* The kernel cannot take pages from memory of its own that readers may look at. */
+/* The kernel cannot take pages from its own memory that readers may look at. */
 static inline bool lath_pages_discard(void *pages, size_t size)
 {
 	return false;

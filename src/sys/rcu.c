@@ -13,7 +13,7 @@
  *
  * Retired objects wait in a queue until a thread runs their callbacks after a grace period: the
  * worker thread, which is started on demand, or a thread that drains. The flavour lath_rcu_single
- * has a queue of its own, which no worker looks at: its callbacks run in steps, for which the
+ * has its own queue, which no worker looks at: its callbacks run in steps, for which the
  * program calls, or when a thread drains.
  *
  * A thread that forks waits neither for the worker nor for readers. In the child the queues are as
@@ -133,7 +133,7 @@ static size_t run_waiting(struct queue *queue, size_t most)
 
 	LATH_ASSERT(lath_self.reclaiming == &queue->turn && !lath_self.calls);
 	for (; head && ran < most; ran++) {
-		/* each in a call of its own, so that a fork waits for one callback at most */
+		/* each in its own call, so that a fork waits for one callback at most */
 		lath_call_enter();
 		head = queue->waiting;
 		WRITE_ONCE(queue->waiting, head->next);

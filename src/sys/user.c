@@ -118,7 +118,7 @@ static void *map_huge(size_t size)
 #define PAGE (1ul << PAGE_BITS)
 #define AREA_PAGES 1024ul
 #define AREA_BITS 16
-/* Larger requests get an mmap() of their own. */
+/* Larger requests get their own mmap(). */
 #define AREA_MOST (AREA_PAGES / 4 * PAGE)
 
 static u64 area;

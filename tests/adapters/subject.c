@@ -11,14 +11,14 @@
  * SUBJECT_OWN_RCU. Variants:
  *
  *   -DSUBJECT_POOLS     nodes come from pools as they do by default, and fingers and the hint
- *                       table are at work. Without it each node is an allocation of its own: every
+ *                       table are at work. Without it each node is its own allocation: every
  *                       access to a freed node is seen.
  *   -DSUBJECT_SHARE     full leaves share entries with their siblings, as in an index without
  *                       LATH_HOLES. Without it they are split in halves.
  *   -DSUBJECT_TRIM      each erase is followed by some steps of trimming. With -DSUBJECT_POOLS
  *                       -DLATH_CHUNK_MIN=4096ul -DLATH_CHUNK_BLOCKS=0 nodes are moved as well.
  *   -DSUBJECT_OWN_RCU   lath_rcu_auto, for rigs with real threads. Without it liburcu's membarrier
- *                       flavour, called out of line: a rig with a scheduler of its own replaces
+ *                       flavour, called out of line: a rig with its own scheduler replaces
  *                       urcu_memb_* by its model of RCU.
  *
  * A rig that runs one thread at a time replaces pthread_mutex_lock and its relatives too. A thread

@@ -138,7 +138,7 @@ void compare_with_header(const std::string& path, const std::vector<row<Fixture>
     }
 }
 
-// Makes each call on a fixture of its own, twice: the result is the expected one both times, and
+// Makes each call on its own fixture, twice: the result is the expected one both times, and
 // nothing else changes.
 template <class Fixture>
 void make_calls(const std::vector<row<Fixture>>& rows) {

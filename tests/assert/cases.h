@@ -9,7 +9,7 @@
 
 struct assert_case {
 	const char *name;
-	void (*run)(void); /* in a process of its own: must fail the assertion */
+	void (*run)(void); /* in its own process: must fail the assertion */
 	const char *file;  /* where the assertion is: the end of the path */
 	const char *text;  /* a part of its condition */
 };

@@ -34,7 +34,7 @@ static void *failing_alloc(void *ctx, size_t size, size_t align)
 	return block;
 }
 
-/* Reclamation frees in a thread of its own. */
+/* Reclamation frees in its own thread. */
 static void failing_free(void *ctx, void *block, size_t size)
 {
 	struct failing *failing = ctx;

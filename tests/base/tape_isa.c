@@ -2,7 +2,7 @@
 /*
  * tape_isa.c - the same random tapes under each value of LATH_ISA. tape_isa [tapes]
  *
- * The library reads LATH_ISA before main(), so each value has a process of its own: this program
+ * The library reads LATH_ISA before main(), so each value has its own process: this program
  * again, with the value and --play. A value that processor or build lacks, or that is none, must
  * cost one line on stderr and nothing else.
  */

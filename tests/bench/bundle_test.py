@@ -163,9 +163,9 @@ def main():
             last = max(int(name.split("-")[1].split(".")[0]) for name in os.listdir(folder) if name.startswith("results-"))
             copy_shell(os.path.join(scratch, "root"))
             check_run(folder, last + 1, root=os.path.join(scratch, "root"))
-            print(f"the bundle measured in {took:.0f} s, and in a root directory of its own")
+            print(f"the bundle measured in {took:.0f} s, and in its own root directory")
         else:
-            print(f"the bundle measured in {took:.0f} s; not in a root directory of its own: that needs root")
+            print(f"the bundle measured in {took:.0f} s; not in its own root directory: that needs root")
 
 
 main()

@@ -240,7 +240,7 @@ TEST_CASE("hop and fifo: every key moves in every turn") {
                 CHECK(t.out == before); // the oldest first
                 CHECK(t.in.front() > t.out.back());
             } else {
-                // each key goes as far as all others, and in an order of its own
+                // each key goes as far as all others, and in its own order
                 std::uint64_t away = t.in[0] - t.out[0];
                 for (std::uint64_t i = 0; i < n; i++)
                     REQUIRE(t.in[i] - t.out[i] == away);

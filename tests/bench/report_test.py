@@ -58,7 +58,7 @@ POINTS = [
      !!list && !list.closest('details') && list.querySelectorAll('tr').length === 3 &&
      !!(list.compareDocumentPosition(chart) & Node.DOCUMENT_POSITION_FOLLOWING) &&
      ![...document.querySelectorAll('details td')].some(e => e.textContent.includes('▼'))"""),
-    ("a lost row has a mark and a colour of its own", (1280,),
+    ("a lost row has its own mark and colour", (1280,),
      """const colour = e => getComputedStyle(e).color, lost = document.querySelector('#ranges td.lost'),
      won = document.querySelector('#ranges td.ours:not(.lost)');
      !!lost && /▼ lost/.test(lost.parentElement.innerText) && colour(lost) !== colour(won)"""),

@@ -99,7 +99,7 @@ def calls_have_their_own_errors(pages, include):
                 continue
             text = pages.find(call.group(1), 3)
             if not (text or "").lstrip().startswith(call.group(1)):
-                check(False, f"{call.group(1)} has no page of its own")
+                check(False, f"{call.group(1)} has no separate page")
             else:
                 own = set(re.findall(r"^ +(-E[A-Z0-9]+)(?= |$)", sections_of(text or "").get("ERRORS", ""), re.M))
                 check(own == codes, f"{call.group(1)}(3): ERRORS has {sorted(own)}, the header {sorted(codes)}")

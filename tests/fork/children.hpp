@@ -25,7 +25,7 @@
 #endif
 #endif
 #if defined(LATH_FEW_STEPS) || defined(LATH_FEW_FORKS)
-#define CHECKER // has memory of its own, and copies it
+#define CHECKER // has its own memory, and copies it
 constexpr int rounds = 3, many = 50;
 #else
 constexpr int rounds = 10, many = 1000;

@@ -291,7 +291,7 @@ static void puts_back_no_higher(void)
 	}
 }
 
-/* Another index has bounds of its own, also if as much has changed there. */
+/* Another index has its own bounds, also if as much has changed there. */
 static void knows_its_index(void)
 {
 	struct lath_hole_request want = { .size = SIZE };

@@ -163,7 +163,7 @@ static void *work(void *arg)
 
 	random_state = w->id + 1;
 	for (i = 0; i < steps && !__atomic_load_n(&faults, __ATOMIC_RELAXED); i++) {
-		if (!below(4)) /* fillers of its own */
+		if (!below(4)) /* its own fillers */
 			slots_churn((unsigned int)below(SLOTS / THREADS) * THREADS + w->id);
 		else if (w->count && below(8) < 3)
 			free_one(w);

@@ -79,7 +79,7 @@ static struct lath_hole_request next_request(struct tape *tape)
 		want.align = 1ull << next_byte(tape) % 10;
 	if (want.policy == LATH_HOLE_EXACT && want.align && kind % 8 != 1)
 		want.hint &= ~(want.align - 1);
-	if (kind % 16 >= 12) { /* limits of its own */
+	if (kind % 16 >= 12) { /* its own limits */
 		a = next_key(tape);
 		b = next_key(tape);
 		want.low = a < b ? a : b;

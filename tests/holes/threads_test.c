@@ -3,7 +3,7 @@
  * threads_test.c - threads that allocate from one list at the same time.
  *
  * In the common part of the space every unit has a mark that an allocation sets and a free clears:
- * two owners of one unit meet there at once. Each thread also has stretches of its own, between
+ * two owners of one unit meet there at once. Each thread also has its own stretches, between
  * those of the others, so that their nodes are shared but nobody else takes or frees in them: there
  * an oracle knows every answer, and a hole that is there and not found is a fault. Which of several
  * is found is the policy's choice as the search met them (lathwork/hole.h): now and then, while
@@ -124,7 +124,7 @@ static void common_round(struct worker *w)
 	w->held[w->count++] = item;
 }
 
-/* In a stretch of its own. */
+/* In its own stretch. */
 static void judge(struct worker *w, const char *call, const struct lath_hole_request *want, int ret,
 		  uint64_t key)
 {

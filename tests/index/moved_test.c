@@ -199,7 +199,7 @@ int main(void)
 		unsigned int of = kind / 2;
 
 		ranges = kind % 2;
-		/* batches, and scans of some leaves, have ways of their own to the first one */
+		/* batches, and scans of some leaves, have their own ways to the first one */
 		check(of, "located, not yet searched", 1, of && (of < 5 || of > 8));
 		check(of, "found, not yet copied", 1, true);
 		if (of > 4 && of < 12)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 #
-# conan_test.sh CONAN: the recipe makes a package in a cache of its own, and the consumer project uses it. xxHash is the
+# conan_test.sh CONAN: the recipe makes a package in a separate cache, and the consumer project uses it. xxHash is the
 # system's, so that no server of packages is needed.
 set -euo pipefail
 conan=$(realpath -s "$1")

@@ -73,7 +73,7 @@ rm "$lib/liblathwork.so"*
 env -u LD_LIBRARY_PATH "$work/forrest_moved" || fail "libforrest.so looks where it was built"
 cp -P "$work/moved/${lib#"$root/"}/liblathwork.so"* "$lib"
 if readelf -d "$lib/liblathwork.so" "$root/bin/"* 2>/dev/null | grep -E 'RPATH|RUNPATH'; then
-	fail "what needs no library of its own has a path to one"
+	fail "what needs no library of ours has a path to one"
 fi
 
 module=$(find "$root" -name liblathwork-valkey.so)
@@ -101,7 +101,7 @@ for name in lathwork forrest; do
 done
 find "$build/src/CMakeFiles/lath_objects.dir" -name '*.o' -exec nm --defined-only --extern-only --format=posix {} + |
 	awk 'NF > 1 && $1 !~ /^(lath_|_)/ { print $1 }' | sort -u >"$work/inner"
-(($(wc -l <"$work/inner") > 100)) || fail "the objects have few names of their own: is that where they are?"
+(($(wc -l <"$work/inner") > 100)) || fail "the objects have few own names: is that where they are?"
 awk '{ print "int " $1 "(void) { return 0; }" }' "$work/inner" >"$work/namesakes.c"
 read -ra flags < <(pkg-config --cflags lathwork)
 gcc -std=gnu11 -w -fno-builtin "${flags[@]}" "$here/user.c" "$work/namesakes.c" "$lib/liblathwork.a" -pthread -o "$work/namesakes" ||

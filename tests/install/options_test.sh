@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 #
 # options_test.sh SOURCE: LATH_CLI, LATH_BENCH and LATH_TESTS alone and in every combination configure, and ask for
-# packages of their own parts only; the library needs none of them, also in a subproject; what cannot work is refused
+# packages for their parts only; the library needs none of them, also in a subproject; what cannot work is refused
 # with a sentence. Nothing is compiled.
 set -euo pipefail
 source=$(realpath "$1")

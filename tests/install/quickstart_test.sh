@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 #
 # quickstart_test.sh SOURCE BUILD: the programs of doc/install.md, built with doc/install.md's own commands
-# from a prefix of their own, give the right answers; uninstalling leaves nothing of ours.
+# from their own prefix, give the right answers; uninstalling leaves nothing of ours.
 set -euo pipefail
 source=$(realpath "$1")
 build=$(realpath "$2")

@@ -275,7 +275,7 @@ stage_dma_map() {
 	rmmod lathwork
 }
 
-# Reads and writes of a drive by 16 threads, each in 20 MB of its own, one after the other and at random: without the
+# Reads and writes of a drive by 16 threads, each in its own 20 MB, one after the other and at random: without the
 # IOMMU, and with each allocator.
 stage_io_table() {
 	local drive module allocator how bs

@@ -628,7 +628,7 @@ static void names(void)
 	CHECK(stats(a).named == 1);
 	close(a);
 	close(b);
-	CHECK(!put(c, 1, "own")); /* has a store of its own now */
+	CHECK(!put(c, 1, "own")); /* has its own store now */
 	FAILS(attach_as(c, "t.names", 0, 0), EBUSY);
 	close(c);
 	a = store_fd();

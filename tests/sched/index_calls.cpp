@@ -133,7 +133,7 @@ void caller::insert_cursor(const planned& p) {
     note(op::insert, p, called, ret, nullptr);
 }
 
-// Two or three neighbouring elements, each an operation of its own.
+// Two or three neighbouring elements, each its own operation.
 void caller::batch(const planned& p) {
     constexpr unsigned most = 3;
     std::array<lath_item, most> items;
@@ -315,7 +315,7 @@ void caller::find(const planned& p) {
     note(what, q, called, ret, &it);
 }
 
-// A few steps of a cursor; each is a call of its own.
+// A few steps of a cursor; each is its own call.
 void caller::walk(const planned& p) {
     lath_cursor cursor;
     lath_item it{};

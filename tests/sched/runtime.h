@@ -13,7 +13,7 @@
  *             a priority below all others (Burckhardt et al., "A randomized scheduler with
  *             probabilistic guarantees of finding bugs", ASPLOS 2010).
  *   spinning  a fiber that reads one word again and again waits until another fiber writes there.
- *   RCU       a callback runs, in a fiber of its own, as soon as every section that was open when
+ *   RCU       a callback runs, in its own fiber, as soon as every section that was open when
  *             it was retired has ended.
  *   heap      addresses are not used again within a run. An access to memory that was freed, or
  *             that was not allocated, ends the program with a report.
@@ -108,7 +108,7 @@ void sched_check(const volatile void *address, size_t size, const void *pc);
 /* Does the fiber sleep in lath_sleep()? */
 bool sched_sleeps(unsigned int fiber);
 
-/* Called in a fiber before it runs anything: it becomes a thread of its own. */
+/* Called in a fiber before it runs anything: it becomes its own thread. */
 void sched_thread_begins(void);
 
 /* ---- rcu.c ---- */

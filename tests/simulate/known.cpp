@@ -153,7 +153,7 @@ subject known(const char* name, const char* about, std::unique_ptr<structure> (*
 
 std::vector<subject> known_subjects() {
     return {known("counter", "all add to one word", make<counter>),
-            known("private", "each adds to a word of its own", make<own_counters>),
+            known("private", "each adds to its own word", make<own_counters>),
             known("ticket", "a short critical section, ticket lock", make<critical<ticket_lock>>),
             known("mcs", "the same, MCS lock", make<critical<mcs_lock>>),
             known("rwlock", "readers behind a reader-writer lock", make<rwlock>),

@@ -87,7 +87,7 @@ void hot(structure& s, worker& w, u64 items) {
 
 void one_key(structure& s, worker&, u64 items) { s.update((items / 2 + 1) * stride, 5); }
 
-// Each thread a key of its own, all in one leaf.
+// Each thread its own key, all in one leaf.
 void one_leaf(structure& s, worker& w, u64 items) {
     s.update((items / 2 + 1 + w.number % 32) * stride, 5);
 }
@@ -175,8 +175,8 @@ const std::vector<load>& loads() {
          true, 10},
         {"hot", "half updates, half lookups, zipf .99", &subject::points, fill_points, hot, false},
         {"one-key", "all update one key", &subject::points, fill_points, one_key, false},
-        {"one-leaf", "each updates a key of its own, all in one leaf", &subject::points,
-         fill_points, one_leaf, false},
+        {"one-leaf", "each updates its own key, all in one leaf", &subject::points, fill_points,
+         one_leaf, false},
         {"one-writer", "one updates a key that the others read", &subject::points, fill_points,
          one_writer, false},
         {"mixed", "half lookups, a quarter inserts, a quarter erases", &subject::points,
@@ -184,13 +184,13 @@ const std::vector<load>& loads() {
         {"ranges", "half lookups of a point; ranges of up to 4 KiB put in and taken out",
          &subject::ranges, fill_ranges, ranges, false},
         {"iova", "pages of 4 KiB allocated and freed", &subject::iova, fill_pages, pages, false},
-        {"locks", "each locks and unlocks ranges in a part of its own", &subject::locks,
-         fill_nothing, lock_apart, false},
+        {"locks", "each locks and unlocks ranges in its own part", &subject::locks, fill_nothing,
+         lock_apart, false},
         {"query", "the region of a page", &subject::regions, fill_regions, query, false},
         {"alloc", "regions where there is room, and out again", &subject::regions, fill_regions,
          alloc_regions, false},
-        {"map", "regions over what is there, each in a part of its own", &subject::regions,
-         fill_regions, map_over, false},
+        {"map", "regions over what is there, each in its own part", &subject::regions, fill_regions,
+         map_over, false},
         {"steps", "what has no keys", &subject::steps, fill_nothing, step, false},
     };
     return all;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
 // RCU on the simulated machine. Sections cost nothing beyond the cost of a call; what was retired
-// is freed by a core of its own when no section is open that began before.
+// is freed by its own core when no section is open that began before.
 #include "inside.hpp"
 #include "machine.hpp"
 #include "sched/runtime.h"
@@ -77,7 +77,7 @@ bool free_retired() {
 
 } // namespace simulate
 
-// For assertions of the library, which has sections of its own elsewhere.
+// For assertions of the library, which has its own sections elsewhere.
 extern "C" bool lath_reader_inside(const lath_rcu* /*rcu*/);
 bool lath_reader_inside(const lath_rcu* /*rcu*/) {
     return sched_self() < 0 || simulate::sections[simulate::allocating_core()].nesting != 0;

@@ -55,7 +55,7 @@ struct plan {
     unsigned hot;
 };
 
-// Runs in a process of its own.
+// Runs in its own process.
 point run_here(const plan& p, const costs& cost) {
     begin(p.cores, cost);
     std::unique_ptr<structure> s = (p.what->*p.how->make)();

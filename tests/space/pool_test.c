@@ -622,7 +622,7 @@ static void below(unsigned int flags)
 	lath_space_destroy(space);
 }
 
-/* A caller that gives each allocation a number of its own frees by any of its keys. */
+/* A caller that gives each allocation its own number frees by any of its keys. */
 static void free_by_owner(void)
 {
 	static uint64_t begin[3000], size[3000];

@@ -305,7 +305,7 @@ TEST_CASE("a walk beside writers sees what stays, in order") {
                    : "prefix" + std::string(i % 5 * 9, 'q') + std::to_string(1000000 + i);
     };
     for (std::uint64_t i = 0; i < n; i += 2) {
-        std::string k = name(i), v = "stays " + k + " and is a record of its own";
+        std::string k = name(i), v = "stays " + k + " and is its own record";
         REQUIRE(lath_store_set(store.get(), m.key(k), v.data(), v.size()) == 0);
     }
     std::atomic<bool> stop{false};
@@ -317,7 +317,7 @@ TEST_CASE("a walk beside writers sees what stays, in order") {
                 std::string k = name(random() % n);
                 bool stays = options.keys == LATH_STORE_NUMBERS ? text_number(k) % 2 == 0
                                                                 : (k.back() - '0') % 2 == 0;
-                std::string v = "stays " + k + " and is a record of its own";
+                std::string v = "stays " + k + " and is its own record";
                 if (stays)
                     lath_store_replace(store.get(), m.key(k), v.data(), v.size());
                 else if (random() % 2)
@@ -344,7 +344,7 @@ TEST_CASE("a walk beside writers sees what stays, in order") {
         while (lath_store_iter_next(iter, &key, &value) == 1) {
             std::string k = m.text(key);
             ordered = ordered && (last.empty() || (backward ? k < last : last < k));
-            right = right && view(value) == "stays " + k + " and is a record of its own";
+            right = right && view(value) == "stays " + k + " and is its own record";
             stayed += options.keys == LATH_STORE_NUMBERS ? text_number(k) % 2 == 0
                                                          : (k.back() - '0') % 2 == 0;
             last = k;

@@ -224,7 +224,7 @@ void compact_in_vain() {
     close_empty(s);
 }
 
-// Few requests, so that each one is refused: iterators with bounds of their own, and a save.
+// Few requests, so that each one is refused: iterators with their own bounds, and a save.
 void bounds(lath_store_keys kind, const std::string& path) {
     model m{kind, {}};
     lath_store* s = open_empty(kind);

@@ -207,7 +207,7 @@ std::vector<state> record(lath_store* s, const image& img, const call& fn) {
 
 std::uint64_t next_list_id = 1ull << 40;
 
-// fn in a thread of its own: what threads remember of an index must not be of one that the test
+// fn in its own thread: what threads remember of an index must not be of one that the test
 // took back
 void apart(const std::function<void()>& fn) { std::thread(fn).join(); }
 

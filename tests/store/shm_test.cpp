@@ -511,7 +511,7 @@ struct work {
     }
 };
 
-// The program again, as a process of its own: attaches and goes on where the ledger says.
+// The program again, as its own process: attaches and goes on where the ledger says.
 int worker(char** argv) {
     auto kind = static_cast<lath_store_keys>(std::atoi(argv[2]));
     work w(kind, static_cast<unsigned>(std::atoi(argv[3])),

@@ -22,7 +22,7 @@ TEST_CASE("a second writer is refused by the first one's name") {
     CHECK(reason() == busy);
     CHECK(save(numbers(5), path) == -EBUSY);
     CHECK(reason() == busy);
-    CHECK(ended(child([&] { // a process of its own
+    CHECK(ended(child([&] { // its own process
               execl("/proc/self/exe", "files", "--test-case=helper: one set", "--no-skip", nullptr);
               return 99;
           })) == 1); // without its variable

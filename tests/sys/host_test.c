@@ -82,7 +82,7 @@ static void the_thread_sleeps(void)
 
 	for (i = 0; i < 20; i++)
 		retire_and_wait();
-	/* it looks once more before it sleeps; a sanitizer has threads of its own */
+	/* it looks once more before it sleeps; a sanitizer has its own threads */
 	for (i = 0; i < 10 && most > 8; i++) {
 		wait_ms(100);
 		before = sleeps();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * lath_rcu_single: no thread of its own, callbacks in steps, readers and ends on other threads.
+ * lath_rcu_single: no thread, callbacks in steps, readers and ends on other threads.
  */
 #include <dirent.h>
 #include <pthread.h>
@@ -251,7 +251,7 @@ static void *nothing(void *unused)
 
 int main(void)
 {
-	pthread_t first; /* ThreadSanitizer makes one of its own along with it */
+	pthread_t first; /* ThreadSanitizer makes another one along with it */
 	int before;
 
 	MUST(!pthread_create(&first, NULL, nothing, NULL));

@@ -19,7 +19,7 @@ if [[ ! $headers ]] || ! command -v git >/dev/null; then
 	exit 77
 fi
 
-# the sources alone, in a repository of their own
+# the sources alone, in their own repository
 tar -C "$root" --exclude='*.o' --exclude='*.ko' --exclude='.*.cmd' -cf - .gitignore include src kernel tests | tar -C "$work" -xf -
 cd "$work"
 git init -q .

@@ -15,7 +15,7 @@
 #include "pool.h"
 #include "stub.h"
 
-#define LONG "a value that has a block of its own"
+#define LONG "a value that has its own block"
 
 static word long_value(void)
 {

@@ -2,7 +2,7 @@
 /*
  * threads_test.c - threads that change a set and look at snapshots of it.
  *
- * Each writer owns keys of its own and counts its changes up, one key after the other: a record has
+ * Each writer owns its keys and counts its changes up, one key after the other: a record has
  * the number of the change. So at any moment the numbers of a writer's keys are such that one
  * number is the largest, and each key has the last change of it that is not later than that. A
  * reader takes a snapshot, and looks whether what it shows is such a moment of each writer, not

@@ -175,7 +175,7 @@ FINAL = {"MAP": ("LATH.MAP.RANGE", "-", "+"), "POOL": ("LATH.POOL.RANGES",), "IN
 
 
 class Round:
-    """The keys of a round and the calls on them. `logs`: maps to which each client adds entries of its own, to count losses.
+    """The keys of a round and the calls on them. `logs`: maps to which each client adds its own entries, to count losses.
     `leases`: pools whose ranges end by themselves."""
 
     def __init__(self, number, cluster):

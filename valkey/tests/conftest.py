@@ -18,7 +18,7 @@ hypothesis.settings.load_profile("lath")
 
 @pytest.fixture(scope="session", params=servers.KINDS)
 def shared(request):
-    """One server of each kind for all tests that only need keys of their own."""
+    """One server of each kind for all tests that only need their own keys."""
     preload = servers.PRELOAD if request.param == "valkey" else ""
     server = servers.Server(request.param, preload=preload)
     yield server

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 """A network between servers that can be cut: every connection passes through a thread here.
 
-A server has an address of its own, 127.0.0.11 and so on, from which it also makes its connections; so the proxy knows both
+A server has its own address, 127.0.0.11 and so on, from which it also makes its connections; so the proxy knows both
 ends. Servers announce the proxy's ports. Bytes that a cut holds back wait, and pass when it is mended, as after a loss of
 packets. When one end closes a connection, what has not passed is lost."""
 import selectors

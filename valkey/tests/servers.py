@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
-"""Starts and stops servers with the module, in directories of their own."""
+"""Starts and stops servers with the module, in their own directories."""
 import os
 import pathlib
 import shutil

@@ -7,7 +7,7 @@
  * room.
  * 2013: a search below 4 GiB starts at the range that was allocated there last (freeing a range
  * above it moves the start up to the next range). Any other search starts at the highest range.
- * 6.1: a search below 4 GiB and any other search each have a start of their own. Before a search
+ * 6.1: a search below 4 GiB and any other search each have their own start. Before a search
  * fails it begins once more at its limit. If it fails below 4 GiB, the smallest size that found no
  * room is remembered until a range there is freed. free() looks the range up by its address.
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// JudyL: a 256-way trie with compressed nodes. Single-threaded; no extents of its own.
+// JudyL: a 256-way trie with compressed nodes. Single-threaded; it has no extents.
 #include "map_bench.hpp"
 
 #include <Judy.h>

@@ -16,7 +16,7 @@ namespace {
 
 using u64 = std::uint64_t;
 
-// The tree has a lock of its own for changes.
+// The tree has its own lock for changes.
 class no_lock {
 public:
     void lock() {}

@@ -134,7 +134,7 @@ struct scan_result {
 };
 
 // The timed calls over one store. Several threads may be in set, get, mset and mget at once, each
-// with items of its own; every other call runs alone. A call throws contract_broken when the
+// with its own items; every other call runs alone. A call throws contract_broken when the
 // structure breaks its contract, and any other exception when it cannot do its work on this
 // machine.
 class store_bench {
@@ -206,7 +206,7 @@ private:
 
 using store_factory = std::function<std::unique_ptr<store_bench>()>;
 
-// Each is measured in a process of its own (tables/store/worker.hpp).
+// Each is measured in its own process (tables/store/worker.hpp).
 struct store_subject : subject {
     store_factory make; // empty: not in this build
     std::vector<std::string> environment; // of its process, NAME=VALUE

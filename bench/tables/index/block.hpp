@@ -145,7 +145,7 @@ const std::vector<std::string>& uniform_cases();
 void run_small(session& s, const std::vector<std::string>& names);
 std::vector<std::string> small_cases();
 // Those in which threads meet, with the first n keys of the source (meet.cpp). They have sizes and
-// numbers of threads of their own; a case is run with those that it has.
+// numbers of their own threads; a case is run with those that it has.
 void run_meet(session& s, const key_source& source, std::uint64_t n, int threads,
               const std::vector<std::string>& names);
 std::vector<std::uint64_t> meet_sizes(const options& opt);

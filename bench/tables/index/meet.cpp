@@ -20,7 +20,7 @@ namespace lathbench {
 
 namespace {
 
-// The cases LOAD/N[/T]. A load grows a map of its own in each sample, or runs on maps that stay.
+// The cases LOAD/N[/T]. A load grows its own map in each sample, or runs on maps that stay.
 enum class load { tail, fill, grow, insert, hot, one_key, one_leaf, get, update };
 
 struct meet_case {

@@ -25,7 +25,7 @@ public:
             repetition(rep);
         audit_all();
         maps_.clear();
-        // each thread appends to a region of its own, as to a file
+        // each thread appends to its own region, as to a file
         auto sequential = [&](std::uint64_t i) {
             auto part = part_of(i, n_);
             return (part << 56) + (i - n_ * part / static_cast<std::uint64_t>(threads_)) * 8;

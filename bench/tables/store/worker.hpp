@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// A subject of table `store` in a process of its own, with its own malloc, page size and resident
+// A subject of table `store` in its own process, with its own malloc, page size and resident
 // bytes. The program executes itself with the job in its environment; the two exchange lines of
 // text through two pipes.
 #pragma once

@@ -7,11 +7,11 @@
 //   intrusive_range_set<T, &T::slot>   the caller's objects, found through an embedded lath_slot
 //
 // Values. A trivially copyable T of at most 8 bytes lives in the index itself. Any other T lives
-// in a box of its own: readers copy it out inside an RCU reader, and a box that leaves the map is
+// in its own box: readers copy it out inside an RCU reader, and a box that leaves the map is
 // destroyed after a grace period, so a reader never sees a dead T. The user's threads destroy it:
 // in a later call that removes or replaces a value (at most 64 a call), in drain(), or with the
 // map. ~T may use the map and others, and end a container of this library (a map in a map). As that
-// waits for readers, remove such values outside sections of your own.
+// waits for readers, remove such values outside your own sections.
 //
 // Threads. All const members and all members that insert, erase or replace may run at the same
 // time on one container. Construction, destruction, move, swap and clear exclude all else.

@@ -2,7 +2,7 @@
 /*
  * llds.h - the interface between /dev/llds and programs.
  *
- * A descriptor of /dev/llds has a store of its own, empty and private, unless LLDS_ATTACH attaches
+ * A descriptor of /dev/llds has its own store, empty and private, unless LLDS_ATTACH attaches
  * it to a named one first. Keys are 64-bit numbers, values byte strings of up to LLDS_VALUE_MAX
  * bytes. Every call takes the address of one struct. All fields have fixed widths and pointers are
  * 64-bit numbers, so 32-bit programs use the same layout. Reserved fields, and flags that are not

@@ -4,7 +4,7 @@
 Bounds are int of 64 bits, float, datetime, date and timedelta, or IPv4Address. All of a tree are of one
 of these kinds; an int may be among floats if a float has its value. So may a Decimal, a Fraction or a number of
 NumPy, if an int or a float has its value. No bound is rounded: others are refused (TypeError, or
-OverflowError for an int that is too large), and so are classes with an order of their own. A point or a
+OverflowError for an int that is too large), and so are classes with their own order. A point or a
 range that is asked for may be any of these numbers; it is compared exactly. NaN is refused (ValueError).
 
 A change of many is all or nothing: one that raises leaves the tree as it was.

@@ -9,7 +9,7 @@ Keys. What a container holds first decides how it keeps its keys:
 - all other types, such as tuples: in bounded pieces, by comparing.
 
 The first two kinds are for the types themselves, for classes that derive from them and inherit their
-comparisons, and for the scalars of NumPy. A class with comparisons of its own is of the last kind.
+comparisons, and for the scalars of NumPy. A class with its own comparisons is of the last kind.
 
 Keys that do not compare with those that are there are refused (TypeError). Looking for one is not an error,
 as in a dict: `in`, get(), pop() with a default, discard() and count() do not find it. A position or a

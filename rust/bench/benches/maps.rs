@@ -32,7 +32,7 @@ impl Map for PointMap<u64, u64> {
     }
 }
 
-/// A value in memory of its own.
+/// A value in its own memory.
 struct Large([u64; 2]);
 
 impl Map for PointMap<u64, Large> {

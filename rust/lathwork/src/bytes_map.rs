@@ -425,7 +425,7 @@ impl<K: Bytes, V> BytesMap<K, V> {
         }
     }
 
-    /// Moves the entries at or behind `key` into a map of their own. Without memory all of them
+    /// Moves the entries at or behind `key` into their own map. Without memory all of them
     /// stay.
     pub fn split_off<Q: Bytes + ?Sized>(&mut self, key: &Q) -> Result<Self, NoMemory> {
         let mut other = Self::try_with(self.options)?;

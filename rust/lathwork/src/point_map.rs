@@ -258,7 +258,7 @@ impl<K: Key, V> PointMap<K, V> {
         }
     }
 
-    /// Moves the entries at or behind `key` into a map of their own. Without memory it returns an
+    /// Moves the entries at or behind `key` into their own map. Without memory it returns an
     /// error, and all entries are in this map.
     ///
     /// ```

@@ -303,7 +303,7 @@ impl<K: Key, V> RangeMap<K, V> {
         }
     }
 
-    /// Moves the keys at or behind `key` into a map of their own; a range that contains it and a
+    /// Moves the keys at or behind `key` into their own map; a range that contains it and a
     /// key before it is cut. Without memory all of them stay.
     ///
     /// ```

@@ -503,7 +503,7 @@ impl<K: StoreKey> Store<K> {
         unless(result.into(), &[sys::ENOENT])
     }
 
-    /// Sets many values, each in a step of its own; of equal keys the last one counts. An error is
+    /// Sets many values, each in its own step; of equal keys the last one counts. An error is
     /// that of the first that was refused; those before and behind it may be set.
     pub fn set_many(&self, pairs: &[(&K::Arg, &[u8])]) -> Result<(), StoreError> {
         let entry = |&(key, value): &(&K::Arg, &[u8])| c::lath_store_entry {

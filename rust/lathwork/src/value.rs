@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //! Values as words. An entry of the C library has 64 bits for its value: a number or a value
-//! without bytes is in them, and any other value is in a node, memory of its own that the word is
+//! without bytes is in them, and any other value is in a node, separate memory that the word is
 //! the address of.
 use core::alloc::Layout;
 use core::any::TypeId;

@@ -195,7 +195,7 @@ fn links(n: usize, maps: usize, reclaim: bool) {
             .insert(at as u64..=at as u64, Box::new(link))
             .unwrap();
     }
-    // every 200th begins a row of its own, else each removal would wait for a grace period
+    // every 200th begins its own row, else each removal would wait for a grace period
     for at in (0..n).step_by(200) {
         all[at % maps].remove_starting(at as u64);
     }

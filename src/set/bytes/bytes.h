@@ -150,7 +150,7 @@ struct bytes_set {
 	u64 flip;		 /* of tags: ~0 if the order is descending */
 	const struct lath_rcu *rcu;
 	bool retired; /* a bucket was handed to reclamation: wait for it at the end */
-	/* what calls change, in lines of its own */
+	/* what calls change, in its own lines */
 	struct lath_spinlock lock __attribute__((aligned(64)));
 	u64 ids;    /* layers ever made: with LATH_SHARED their indexes have ids */
 	u64 trees;  /* layers in use, with the root; changed under the lock */

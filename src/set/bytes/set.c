@@ -152,7 +152,7 @@ int lath_bytes_insert(struct lath_bytes *public, uint64_t value, uint64_t *there
 	want = key_of(set, value);
 	if (unlikely(want.size > LATH_BYTES_SIZE_MAX))
 		return -E2BIG;
-	/* Each attempt is a call of its own: between two of them fork() may go on, and a grace
+	/* Each attempt is its own call: between two of them fork() may go on, and a grace
 	 * period may end. */
 	do {
 		lath_call_enter();

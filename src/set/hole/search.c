@@ -145,7 +145,7 @@ static __always_inline enum result search_leaf(struct search *s, struct node *le
 	if (node_dead(lockword))
 		return HOLE_AGAIN;
 	s->nodes++;
-	/* a half-dead leaf has no items and no keys, so no run of its own */
+	/* a half-dead leaf has no items and no keys, so no run */
 	if (!(lockword & NODE_HALF_DEAD)) {
 		ret = search_entries(s, leaf, up);
 		between = ret == HOLE_HIT ||
@@ -217,7 +217,7 @@ static enum result node_up(struct search *s, struct node *node);
 static enum result node_down(struct search *s, struct node *node);
 
 /* Upwards: the run between a node that was passed and its right sibling, which begins in the same
- * region, has no entry of its own. Level 0 needs none: leaves are read item by item. */
+ * region, has no entry. Level 0 needs none: leaves are read item by item. */
 static enum result run_behind(struct search *s, struct node *node, struct node *right,
 			      unsigned int level)
 {

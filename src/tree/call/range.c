@@ -218,7 +218,7 @@ static int store(struct tree *tree, const struct lath_item *item, lath_item_fn e
 			node_unlock(first);
 		else
 			finish_cover(tree, first, last, key, end);
-		/* with no lock held: the index by length takes locks of its own */
+		/* with no lock held: the index by length takes its own locks */
 		change_inserted(tree, key, item->size);
 		change_number(tree, key, over.right.size ? end + 1 : end, marked);
 		return 0;

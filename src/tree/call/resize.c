@@ -124,7 +124,7 @@ static int split(struct tree *tree, u64 at, u64 value, struct reserve *reserve)
 			node_unlock_clean(leaf);
 			return i < 0 ? -ENOENT : -EEXIST;
 		}
-		/* the second half needs an entry of its own */
+		/* the second half needs its own entry */
 		if (node_full(leaf)) {
 			ret = leaf_make_room(tree, leaf, at, reserve);
 			if (ret)

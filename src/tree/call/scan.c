@@ -133,7 +133,7 @@ static __always_inline u64 wanted(const struct scan *scan, u64 end)
 	return live;
 }
 
-/* Where a scan puts items: whole ones, or keys and values in columns of their own. */
+/* Where a scan puts items: whole ones, or keys and values in separate columns. */
 struct sink {
 	struct lath_item *items; /* or NULL */
 	u64 *keys;		 /* or NULL */

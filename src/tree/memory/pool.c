@@ -15,7 +15,7 @@
  * threads that split leaves rarely write the same line. A thread that frees several in a row gives
  * those of its stripe back, so a tree that shrinks keeps none.
  *
- * With LATH_NODE_EACH every node is an allocation of its own, freed after its grace period: for the
+ * With LATH_NODE_EACH every node is its own allocation, freed after its grace period: for the
  * many small trees of a store, and for memory checkers, which then see every access to a freed
  * node. Hints are off in that mode.
  */
@@ -596,7 +596,7 @@ struct node *node_alloc(struct tree *tree, enum pool_kind kind)
 	return node;
 }
 
-/* The only node of a chunk of its own, for NODE_FIRST entries. */
+/* The only node of its own chunk, for NODE_FIRST entries. */
 static struct node *alloc_small(struct tree *tree)
 {
 	struct pool *pool = &tree->pool[POOL_LEAF];

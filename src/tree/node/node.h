@@ -12,7 +12,7 @@
  *          pivot[8]                   every eighth key: in inner nodes, and in leaves whose keys
  *                                     lie unevenly
  *   +128   pair[64] {key, value}      ascending by key; an erased entry keeps its key
- *   +1152  side[]                     leaves of ranges: the sizes, a column of its own so that a
+ *   +1152  side[]                     leaves of ranges: the sizes, its own column so that a
  *                                     miss never loads it. Inner nodes with LATH_RANKS: the counts
  *                                     of their entries (tree/watch/rank.h); with LATH_HOLES:
  * columns of their entries' summaries (tree/watch/gap.h). With LATH_HOLES a node's own summary

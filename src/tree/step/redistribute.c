@@ -162,7 +162,7 @@ static void even_out(const struct tree *tree, struct group *group)
 	}
 }
 
-/* A stream goes on in front of other entries, as where each thread fills a region of its own: these
+/* A stream goes on in front of other entries, as where each thread fills its own region: these
  * move to the new leaf, and what comes finds room and is appended. */
 static void split_stream(struct node *leaf, struct node *fresh, unsigned int rank,
 			 unsigned int side)

@@ -17,7 +17,7 @@
  *
  * The node that covers key 0 acts as if an item ended just in front of it, and the node that covers
  * the last key as if one began just behind it. So every free run lies between two items, and the
- * ends of the key space need no case of their own.
+ * ends of the key space need no special case.
  *
  * Where summaries are kept
  *   every node  its own summary, behind the side column (gap_own)

@@ -22,7 +22,7 @@ static __always_inline struct node *find(struct tree *tree, u64 key, enum intent
 struct node *locate_far(struct tree *tree, u64 key, enum intent intent, u64 *lockword)
 {
 	LATH_ASSERT(intent != FOR_INSERT); /* inserts lock: locate_far_locked() */
-	/* each intent has a descent of its own, with nothing to decide on the way */
+	/* each intent has its own descent, with nothing to decide on the way */
 	if (intent == FOR_READ) {
 		hint_tick(tree, false);
 		return find(tree, key, FOR_READ, lockword);

@@ -202,7 +202,7 @@ def on_btrfs(name, make, sizes, copies, rebalance=()):
 
 
 def subvolumes(name, top):
-    """A subvolume has a number of its own and lies on the same devices; its snapshot shares them."""
+    """A subvolume has its own number and lies on the same devices; its snapshot shares them."""
     run("btrfs", "subvolume", "create", top / "sub")
     (top / "sub/file").write_bytes(os.urandom(MI))
     run("sync", "-f", top)

@@ -111,7 +111,7 @@ TEST_CASE("doubles are counted, and dropped when asked") {
         CHECK(r->counts().doubles == 11);
         CHECK(events.size() == (drop ? 12 : 23));
     }
-    // a third one is a request of its own
+    // a third one is a separate request
     auto r = open(memory("fio version 2 iolog\nf read 0 512\nf read 0 512\nf read 0 512\n"),
                   {false, true});
     CHECK(all(*r).size() == 2);
