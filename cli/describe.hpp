@@ -31,7 +31,7 @@ struct command_text {
     std::vector<std::string> words; // for positional arguments, beside files
     std::vector<option_text> positionals;
     std::vector<word_text> commands;
-    int behind = 0; // the words come after so many arguments
+    int behind = 0; // the words come after this many arguments
 };
 
 // The commands that a command takes as its arguments, for describe(). Called when the command is

@@ -25,7 +25,7 @@ def code_bound(code):
 
 
 class Struct:
-    """A struct in memory, read at once; [name] is an unsigned number of so many bytes as fields says."""
+    """A struct in memory, read at once; [name] is an unsigned number of this many bytes as fields says."""
 
     def __init__(self, memory, kind, address, size=None):
         self.memory, self.kind, self.address = memory, kind, address

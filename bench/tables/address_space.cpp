@@ -29,7 +29,7 @@ namespace {
 
 using u64 = std::uint64_t;
 
-constexpr u64 most = 16, spread = 32; // pages of a region; one region for so many pages
+constexpr u64 most = 16, spread = 32; // pages of a region; one region for this many pages
 constexpr u64 top_page = (u64{1} << 35) - 1;
 constexpr std::size_t kept = 64;
 const char* const works[] = {"query", "alloc", "map", "program"};

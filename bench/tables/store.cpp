@@ -47,7 +47,7 @@ std::vector<int> thread_counts(const options& opt) {
     return opt.threads.empty() ? std::vector<int>{1, 2} : opt.threads;
 }
 
-// Cases path-... have at most so many items, because formatting costs the same at any size.
+// Cases path-... have at most this many items, because formatting costs the same at any size.
 constexpr std::uint64_t path_most = 5000000;
 
 const char* const phases[] = {"set", "get", "set+get", "mset", "mget", "mset+mget"};
@@ -91,7 +91,7 @@ std::vector<kind> chosen_kinds(const options& opt) {
     return kinds;
 }
 
-// What is measured in one go: so many items of a kind, with their own keys or the key path.
+// What is measured in one go: this many items of a kind, with their own keys or the key path.
 struct part {
     kind items;
     std::uint64_t n;

@@ -52,7 +52,7 @@ private:
     std::uint64_t total_ = 0;
 };
 
-// The pool after so many operations.
+// The pool after this many operations.
 struct state {
     std::uint64_t operations = 0, used = 0, free = 0, largest = 0, holes = 0;
     int largest_order = -1; // of a free block aligned to its size; -1: none

@@ -42,7 +42,7 @@ struct picture {
     std::string summary() const;
 };
 
-// At most so many nodes of a level are drawn; the others are counted.
+// At most this many nodes of a level are drawn; the others are counted.
 void draw_text(std::ostream& to, const picture& what, std::size_t most);
 
 enum class theme { automatic, light, dark };

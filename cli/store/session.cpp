@@ -75,7 +75,7 @@ const std::vector<store_command>& store_session::commands() {
         {"min", "KEY NUMBER", "lower to at most", true, 1},
         {"max", "KEY NUMBER", "raise to at least", true, 1},
         {"del", "KEY...", "delete", true, every},
-        {"expire", "KEY SECONDS", "end it in so many seconds; 0: never", true, 1},
+        {"expire", "KEY SECONDS", "end it in this many seconds; 0: never", true, 1},
         {"scan", "[from KEY] [to KEY] [prefix TEXT] [reverse] [limit N]",
          "keys and values in order; to is not included", false, every},
         {"count", "[from KEY] [to KEY] [prefix TEXT]", "how many", false, every},

@@ -23,7 +23,7 @@ struct store_command {
     const char* arguments;
     const char* summary;
     bool changes; // the store
-    std::size_t names; // so many of its words, from the first on, are keys, files and such
+    std::size_t names; // this many of its words, from the first on, are keys, files and such
 };
 
 class store_session {
@@ -84,8 +84,8 @@ private:
     bool may_have_changed_ = false;
 };
 
-// The state of a long command for a status line: so many entries, and `bytes` of `of` (0: unknown)
-// in percent.
+// The state of a long command for a status line: this many entries, and `bytes` of `of` (0:
+// unknown) in percent.
 std::string progress_text(const std::string& what, std::uint64_t items, std::uint64_t bytes,
                           std::uint64_t of);
 

@@ -121,7 +121,7 @@ private:
     event last_;
 };
 
-// Looks at so many bytes at the start of the input. Throws bad_input when it is none of the
+// Looks at this many bytes at the start of the input. Throws bad_input when it is none of the
 // formats.
 inline constexpr std::size_t detect_bytes = 4096;
 format detect(input& in);

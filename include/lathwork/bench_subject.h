@@ -86,7 +86,7 @@ struct lath_bench_queue {
 
 /* Requests by key; of equal keys any may be first. The hook is at the address of the request. */
 struct lath_bench_sorter {
-	void *(*create)(uint32_t most); /* at most so many requests will be in it */
+	void *(*create)(uint32_t most); /* at most this many requests will be in it */
 	void (*destroy)(void *s);
 	void (*push)(void *s, void *request, uint64_t key);
 	void *(*pop)(void *s); /* the lowest key; NULL: empty */

@@ -77,7 +77,7 @@ enum {
 struct lath_range_config {
 	size_t size; /* sizeof(struct lath_range_config) */
 	unsigned int flags;
-	uint64_t usual;	      /* most ranges are of at most so many keys; 0: 1. See Cost */
+	uint64_t usual;	      /* most ranges are of at most this many keys; 0: 1. See Cost */
 	unsigned int buckets; /* 0: 1,024 per processor, at most 32,768. Rounded up to a power of
 				 two, at most 2^20 */
 	const struct lath_allocator *allocator; /* of the buckets; NULL: the host's */
@@ -115,7 +115,7 @@ LATH_API int lath_range_lock(struct lath_range_locks *locks, struct lath_range_h
 /* As lath_range_lock(), but returns -EBUSY where that one would wait. */
 LATH_API int lath_range_trylock(struct lath_range_locks *locks, struct lath_range_hold *hold,
 				uint64_t key, uint64_t size, enum lath_range_mode mode);
-/* As lath_range_lock(), but returns -ETIMEDOUT after so many nanoseconds. */
+/* As lath_range_lock(), but returns -ETIMEDOUT after this many nanoseconds. */
 LATH_API int lath_range_timedlock(struct lath_range_locks *locks, struct lath_range_hold *hold,
 				  uint64_t key, uint64_t size, enum lath_range_mode mode,
 				  uint64_t nanoseconds);

@@ -75,9 +75,9 @@ struct lath_space_config {
 	const struct lath_allocator *allocator; /* NULL: the host's */
 #ifdef __KERNEL__
 	gfp_t gfp; /* as in struct lath_config */
-	/* a magazine holds at least so many blocks, as long as these are not more than 8,192 units:
-	 * what is freed in bursts and allocated again. 0: 256 units of the small ones, 32 blocks;
-	 * at most 1,024 */
+	/* a magazine holds at least this many blocks, as long as these are not more than 8,192
+	 * units: what is freed in bursts and allocated again. 0: 256 units of the small ones, 32
+	 * blocks; at most 1,024 */
 	unsigned int burst;
 #endif
 };
@@ -127,7 +127,7 @@ LATH_API int lath_space_owner(struct lath_space *space, uint64_t key, struct lat
 LATH_API void lath_space_trim(struct lath_space *space);
 #ifdef __KERNEL__
 /* Makes in advance what calls make on first use: the slots of all processors, the indexes with
- * nodes for some items, and so many arenas for each segment. The caller may sleep; again when
+ * nodes for some items, and this many arenas for each segment. The caller may sleep; again when
  * arenas have been used. 0 | -ENOMEM (what was made stays) */
 int lath_space_preload(struct lath_space *space, unsigned int arenas);
 #endif

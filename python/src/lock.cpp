@@ -71,8 +71,8 @@ public:
     Hold(const Hold&) = delete;
     Hold& operator=(const Hold&) = delete;
 
-    // Waits so many nanoseconds at most; UINT64_MAX: as long as it takes. Returns whether the range
-    // is held now. Throws Deadlock.
+    // Waits this many nanoseconds at most; UINT64_MAX: as long as it takes. Returns whether the
+    // range is held now. Throws Deadlock.
     bool lock(uint64_t nanoseconds) {
         Changing change(*this, State::free);
         int ret;

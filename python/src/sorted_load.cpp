@@ -15,7 +15,7 @@ namespace lathpy {
 namespace {
 
 // Objects are looked at in the order of their keys, in which they do not lie: the cache lines of
-// those so many places ahead are loaded.
+// those this many places ahead are loaded.
 constexpr size_t ahead = 16;
 
 // The order of two texts, which runs no code of theirs: a stable sort relies on an order.

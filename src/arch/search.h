@@ -382,8 +382,8 @@ static __always_inline long lath_heads_floor(const u8 *head, u8 h, u64 live, u64
 /*
  * Inner nodes: 8 pivots, and behind them groups of 8 pairs of words, whose first words ascend. Each
  * pivot is the first word of its group. Returns how many of the first words are not above key, 0 to
- * 64, if so many are there; pairs behind the last one may have any words, and their pivots are the
- * largest number.
+ * 64, if this many are there; pairs behind the last one may have any words, and their pivots are
+ * the largest number.
  */
 static __always_inline unsigned int lath_pivots_floor_c(const u64 *pivot, u64 key)
 {

@@ -97,7 +97,7 @@ struct lath_blocks {
 
 struct lath_block_ops {
 	const char *name;
-	u32 few; /* up to so many entries are merged at once; in larger queues they are late */
+	u32 few; /* up to this many entries are merged at once; in larger queues they are late */
 	/* sorts n <= LATH_SORTQ_FRESH entries, stably; returns `in` if it is sorted already, else
 	 * `out` */
 	const u64 *(*sort)(u64 *out, const u64 *in, u32 n, u64 base);

@@ -28,7 +28,7 @@
 #define PAYLOAD 4096
 #define RUN_MOST 20 /* bytes */
 
-/* From so many runs in a block of units on, load makes it an arena: it takes less memory than the
+/* From this many runs in a block of units on, load makes it an arena: it takes less memory than the
  * items, and small requests are served faster. */
 #define ARENA_RUNS 16
 
@@ -49,7 +49,7 @@ static u32 crc32c(const u8 *data, size_t size)
 	return ~crc;
 }
 
-/* Writes a number of so many bytes, the lowest first. */
+/* Writes a number of this many bytes, the lowest first. */
 static void put(u8 *to, u64 number, unsigned int bytes)
 {
 	for (; bytes; bytes--, number >>= 8)

@@ -28,7 +28,7 @@ enum source {
 
 /* ---- choice of the segment ---- */
 
-/* A segment that served so many requests may have a successor that is worth a search. */
+/* A segment that served this many requests may have a successor that is worth a search. */
 #define ENOUGH 4
 
 /* Returns the segment to try next of those whose bits are set, and clears its bit; NULL: none is

@@ -264,7 +264,7 @@ static int read_block(struct reader *r, struct snapshot_block *block)
 		return 0;
 	if (block->bytes > r->size - r->at)
 		return bad_file(r, "the file ends too early");
-	if (block->bytes > r->room) { /* not before it is known that the file has so many */
+	if (block->bytes > r->room) { /* not before it is known that the file has this many */
 		buf = memory_refused() ? NULL : realloc(r->buf, block->bytes);
 		if (!buf)
 			return failed(r, -ENOMEM);

@@ -96,7 +96,7 @@ struct queue {
 
 static struct queue worked, stepped; /* of lath_rcu_auto and of lath_rcu_single */
 
-/* Nanoseconds between two rounds of the worker, and after one that ran so many callbacks. */
+/* Nanoseconds between two rounds of the worker, and after one that ran this many callbacks. */
 #define GATHER 10000000
 #define MANY 64
 #define GATHER_MANY 1000000

@@ -175,7 +175,7 @@ static inline void cpu_relax(void)
 #endif
 }
 
-/* Sleeps while *word is `value`, at most so many nanoseconds (UINT64_MAX: no limit), until
+/* Sleeps while *word is `value`, at most this many nanoseconds (UINT64_MAX: no limit), until
  * lath_wake(word). May return early. Not in a call, and no lock held. */
 void lath_sleep(u32 *word, u32 value, u64 nanoseconds);
 /* Wakes all threads that sleep on the word, which may be no memory any more. */
@@ -188,7 +188,7 @@ u64 lath_thread_id(void);
 /* Gives up the processor for a while. */
 void lath_yield(void);
 
-/* Spends about so many nanoseconds without looking at shared memory. */
+/* Spends about this many nanoseconds without looking at shared memory. */
 void lath_pause(unsigned int ns);
 
 /* One round of a loop that waits for a lock, in a thread that may hold others. Rounds get longer,

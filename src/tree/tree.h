@@ -136,7 +136,7 @@ struct tree {
 				      (tree/watch/rank.h),  or NULL: for itself */
 #ifndef __KERNEL__
 	struct hint *hint_made; /* the hint table, in use or not; written once */
-	u64 hint_limit;		/* it is made anew after so many misled searches; 0: there never
+	u64 hint_limit;		/* it is made anew after this many misled searches; 0: there never
 				   was a table */
 #endif
 

@@ -56,7 +56,7 @@ std::uint64_t most_resident() { // bytes, in the life of the process
 
 } // namespace
 
-// first of all, because the most that the process ever had never shrinks; of so many draws for
+// first of all, because the most that the process ever had never shrinks; of this many draws for
 // timestamp and lognormal some are equal
 TEST_CASE("memory is bounded, and no key of millions is there twice") {
     constexpr std::uint64_t many = 2000000;

@@ -113,7 +113,7 @@ static void check_bucket(struct bucket *bucket)
 	*bucket_slice(bucket, 1) += 1; /* not what its key says */
 	expect(32);
 	*bucket_slice(bucket, 1) -= 1;
-	bucket->offset++; /* they do not agree in so many bytes */
+	bucket->offset++; /* they do not agree in this many bytes */
 	expect(32);
 	bucket->offset--;
 	bucket->version++;

@@ -98,7 +98,7 @@ def run_child(cls, lib, args, seconds, calls, seed, part):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--calls", type=int, default=1 << 62, help="about so many calls per structure")
+    parser.add_argument("--calls", type=int, default=1 << 62, help="about this many calls per structure")
     parser.add_argument("--seconds", type=float, help="in all; 20 by default")
     parser.add_argument("--seed", type=int, help="of the first plan; random by default, and printed")
     parser.add_argument("--only", action="append", help="this structure; may be repeated")

@@ -3,9 +3,9 @@
  * aging_test.c - how many nodes a search for a hole looks at, and how much summaries promise beyond
  * what is there, in spaces that are kept full for long.
  *
- * A space is filled, and then ages: a request that would make it fuller than so many percent frees
- * ranges at random before, and 16 refusals in a row free one. The counts are those of the index and
- * depend on no clock, and the requests on no seed from outside: each run is the same.
+ * A space is filled, and then ages: a request that would make it fuller than this many percent
+ * frees ranges at random before, and 16 refusals in a row free one. The counts are those of the
+ * index and depend on no clock, and the requests on no seed from outside: each run is the same.
  *
  *   nodes   that 999 of 1,000 requests look at: at most 4 per level and 8. With less than 64
  *           entries per node, which only tests have, a search climbs more often, and this is not

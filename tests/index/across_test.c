@@ -20,7 +20,7 @@
 
 static struct lath_index list;
 static struct lath_item better, answer; /* of the call that is disturbed */
-static int armed;			/* fires at the so many-th point; 0: not */
+static int armed;			/* fires at the n-th point; 0: not */
 static unsigned int fired;
 static bool ranges;
 

@@ -15,7 +15,7 @@
 #include "tree/tree.h"
 
 static struct lath_index list;
-static unsigned int armed; /* fires at the so many-th point of this name; 0: not */
+static unsigned int armed; /* fires at the n-th point of this name; 0: not */
 static const char *where;
 static void (*other)(void);
 
@@ -124,8 +124,8 @@ static void merge_all(void)
 			assert(!lath_index_erase_item(&list, left[i], NULL));
 }
 
-/* Trims an index of which one item in 40 is left, with another call at the so many-th point, or
- * from then on. Returns whether there were so many. */
+/* Trims an index of which one item in 40 is left, with another call at the n-th point, or
+ * from then on. Returns whether there were this many. */
 static bool trim_beside(unsigned int number, void (*call)(void))
 {
 	struct lath_config config = LATH_CONFIG_INIT;
@@ -177,8 +177,8 @@ static void appear_and_go(void)
 	assert(!lath_index_erase_item(&list, goes, NULL));
 }
 
-/* Makes an index with so many leaves without items behind the fourth one. Returns the last key they
- * cover. */
+/* Makes an index with this many leaves without items behind the fourth one. Returns the last key
+ * they cover. */
 static u64 make_hole(unsigned int empty)
 {
 	struct lath_item item = { 0, 1, 0 }, found;

@@ -105,7 +105,7 @@ static void ask(u64 key, struct answer *a)
 	clear_unfound(a);
 }
 
-/* Every read by itself, disturbed so many times. */
+/* Every read by itself, disturbed this many times. */
 static void ask_disturbed(u64 key, int times, struct answer *a)
 {
 	struct lath_item out[8];

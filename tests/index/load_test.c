@@ -19,7 +19,7 @@ static struct lath_item items[ITEMS];
 static struct node *leaf[MOST];
 static void *block[MOST];
 static unsigned int leaves, blocks;
-static unsigned int left = MOST; /* so many requests are granted */
+static unsigned int left = MOST; /* this many requests are granted */
 
 /* Blocks stay until the end, since the test looks at nodes that were freed. */
 static void *alloc_block(void *ctx, size_t size, size_t align)

@@ -15,7 +15,7 @@
 #define ITEMS 120u
 
 static struct lath_index list;
-static unsigned int armed; /* fires at the so many-th point; 0: not */
+static unsigned int armed; /* fires at the n-th point; 0: not */
 static const char *where;  /* the point */
 static bool fired, all;
 

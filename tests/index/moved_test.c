@@ -26,7 +26,7 @@ enum move { UP, DOWN, AWAY, MOVES };
 
 static struct lath_index list;
 static const char *where; /* the point that is watched */
-static int armed;	  /* fires the so many-th time; 0: not */
+static int armed;	  /* fires the n-th time; 0: not */
 static enum move move;
 static u64 about; /* the key that is read */
 static u64 made[MANY];

@@ -114,7 +114,7 @@ static struct llds_stats stats(int fd)
 	return s;
 }
 
-/* Does the store take so many bytes, when those who might read what was deleted have left? */
+/* Does the store take this many bytes, when those who might read what was deleted have left? */
 static bool settles(int fd, uint64_t bytes)
 {
 	int i;

@@ -17,7 +17,7 @@ struct fiber_context {
 };
 
 #define FIBER_STACK (64ul << 10)
-/* Bytes for the stacks and the thread-local storage of so many fibers. */
+/* Bytes for the stacks and the thread-local storage of this many fibers. */
 #define FIBER_STACKS(fibers) ((fibers) * 2 * FIBER_STACK)
 
 /* Reserves FIBER_STACKS(fibers) bytes and returns their address. Once per process. */

@@ -41,7 +41,7 @@ struct sched_plan {
 	unsigned int changes;
 };
 
-/* Sets up the heap and so many fibers (with their parked threads). Once per program. */
+/* Sets up the heap and this many fibers (with their parked threads). Once per program. */
 void sched_init(unsigned int fibers);
 /* Runs body(arg, fiber) in each fiber until all have ended and all RCU callbacks have run. */
 void sched_run(const struct sched_plan *plan, void (*body)(void *arg, unsigned int fiber),

@@ -13,7 +13,7 @@ namespace simulate {
 constexpr std::uintptr_t arena_base = 0x200000000000, arena_size = 1ul << 30;
 void arena_begin();
 std::uintptr_t arena_used();
-// Returns the address of so many bytes, on their own page.
+// Returns the address of this many bytes, on their own page.
 std::uintptr_t take_pages(std::size_t size);
 
 unsigned allocating_core();

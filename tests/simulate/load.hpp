@@ -91,7 +91,7 @@ struct load {
     void (*fill)(structure& s, u64 items);
     void (*call)(structure& s, worker& w, u64 items);
     bool grows; // the structure grows with each call
-    // 0, or the calls are one for so many items, and all count. There are items before, or none.
+    // 0, or the calls are one for this many items, and all count. There are items before, or none.
     unsigned items_per_call = 0;
     bool empty = false;
 };

@@ -553,7 +553,7 @@ void lath_pause(unsigned ns) {
         all[self].clock += ps{ns} * 1000;
 }
 
-// The calling core takes so many bytes of the system. src/sys/user.c has the sizes.
+// The calling core takes this many bytes of the system. src/sys/user.c has the sizes.
 void simulate_pages(std::size_t size) {
     constexpr std::size_t area_size = 4 << 20;
     static std::size_t area_left;

@@ -38,7 +38,7 @@ double part(std::vector<double> v, double which) {
     return v[static_cast<std::size_t>(which * static_cast<double>(v.size() - 1))];
 }
 
-// A chain of pointers, in random order, through so many bytes: ns per step.
+// A chain of pointers, in random order, through this many bytes: ns per step.
 double chase(std::size_t bytes) {
     constexpr std::size_t step = 64;
     std::size_t n = bytes / step;

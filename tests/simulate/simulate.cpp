@@ -174,7 +174,7 @@ void print_point(const options& o, const plan& p, const point& r, double one, bo
     std::fflush(stdout);
 }
 
-// A load whose calls are one for so many items makes that many, and all count.
+// A load whose calls are one for this many items makes that many, and all count.
 plan planned(const subject& s, const load& l, unsigned cores, u64 items, u64 warm, u64 calls,
              const options& o) {
     if (l.items_per_call) {

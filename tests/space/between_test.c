@@ -22,13 +22,13 @@
 #define BLOCK 4096ull /* keys per arena; the unit is 1 */
 
 static struct lath_space *space;
-static unsigned int armed; /* the other call is made at the so many-th place; 0: not */
+static unsigned int armed; /* the other call is made at the n-th place; 0: not */
 static size_t watched;	   /* the other call is made in an allocation of this size */
 static bool fired;
 static void (*other)(void);
 static int other_ret;
 static __thread bool is_other; /* this thread makes the other call, */
-static unsigned int passed;    /* and has passed so many delay points */
+static unsigned int passed;    /* and has passed this many delay points */
 
 static void fire(void)
 {

@@ -100,8 +100,8 @@ static int load(struct lath_space *space, struct image *image, const char *why)
 	return ret;
 }
 
-/* Loads a block of these bytes, which are so many runs, and the end into a space of all keys. What
- * is loaded must be the run of `size` keys at `key`, and others behind it. */
+/* Loads a block of these bytes, which are this many runs, and the end into a space of all keys.
+ * What is loaded must be the run of `size` keys at `key`, and others behind it. */
 static int one(const uint8_t *payload, size_t bytes, uint64_t runs, uint64_t key, uint64_t size)
 {
 	struct lath_space *space = open_space(0);

@@ -45,7 +45,7 @@ static void open_space(uint64_t units)
 	CHECK(!lath_space_create(&space, &config));
 }
 
-/* Waits until the others have made so many steps more. */
+/* Waits until the others have made this many steps more. */
 static void let_work(unsigned long n)
 {
 	unsigned long from = __atomic_load_n(&steps, __ATOMIC_RELAXED);

@@ -13,7 +13,7 @@
 
 static struct lath_space *space;
 static struct slot *held[2]; /* by the other thread; NULL: none */
-static int step;	     /* 1: they are locked; 2: unlock; 3: after so many microseconds */
+static int step;	     /* 1: they are locked; 2: unlock; 3: after this many microseconds */
 
 static void *hold(void *arg)
 {

@@ -24,7 +24,7 @@ struct held {
 	uint32_t at, units;
 };
 
-/* The units are cut into so many segments, adjacent ones. */
+/* The units are cut into this many segments, adjacent ones. */
 #define PIECES 4
 
 struct piece {

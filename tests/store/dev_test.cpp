@@ -35,7 +35,7 @@ struct device {
     std::map<std::uint64_t, record> records;
     std::uint64_t versions = 0, limit = 0;
     std::string attached;
-    int interrupts = 0; // so many calls are interrupted first
+    int interrupts = 0; // this many calls are interrupted first
     int fail = 0; // the next call fails so
     unsigned stop_after = UINT_MAX; // batches and iterations stop early
     std::function<void()> before_write; // another program

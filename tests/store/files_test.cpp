@@ -30,7 +30,7 @@ namespace {
 
 struct fault {
     const char* call;
-    int after; // so many go well first
+    int after; // this many go well first
     int error; // 0: see the call
     bool for_ever = false;
 };

@@ -11,7 +11,7 @@ TABLE = "static const int table[] = {\n" + "\t1,\n" * 60 + "};\n\nstruct wide {\
 
 
 def function(name, lines):
-    """A function with so many lines from brace to brace."""
+    """A function with this many lines from brace to brace."""
     return f"static int {name}(int a,\n\t\tint b)\n{{\n" + "\tif (a) {\n\t}\n" * ((lines - 2) // 2) + \
         "\ta++;\n" * (lines % 2) + "}\n\n"
 

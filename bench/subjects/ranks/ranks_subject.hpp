@@ -21,7 +21,7 @@ public:
     virtual void insert(std::uint64_t key) = 0;
     // The number of lower keys.
     virtual std::uint64_t rank(std::uint64_t key) = 0;
-    // The key that has so many lower ones; ~0 if there is none.
+    // The key that has this many lower ones; ~0 if there is none.
     virtual std::uint64_t select(std::uint64_t rank) = 0;
     // The number of keys in [from, last].
     virtual std::uint64_t count(std::uint64_t from, std::uint64_t last) = 0;

@@ -70,7 +70,7 @@ private:
         u64 last, access;
     };
 
-    // The highest hole of so many pages whose last page is below `end`, or 0.
+    // The highest hole of this many pages whose last page is below `end`, or 0.
     u64 hole_below(u64 end, u64 pages) const {
         for (auto at = regions_.lower_bound(end);; --at) {
             u64 low = at == regions_.begin() ? 1 : std::prev(at)->second.last + 1;

@@ -152,7 +152,7 @@ public:
     virtual bool batched() const { return false; }
     virtual void mset(std::uint64_t, std::uint64_t, const item_kind&) {}
     virtual std::uint64_t mget(std::uint64_t, std::uint64_t, const item_kind&) { return 0; }
-    // Whether there are counters; then incr() adds one to a counter so many times, by one call
+    // Whether there are counters; then incr() adds one to a counter this many times, by one call
     // each, and take_count() removes it and returns its value. Several threads may be in incr at
     // once.
     virtual bool counts() const { return false; }
@@ -163,7 +163,8 @@ public:
     // Returns the whole value of a key, or an empty string if the key is not there. The value that
     // was set has this size, for structures that keep none.
     virtual std::string value(std::uint64_t key, int size) = 0;
-    // Provides the memory that so many timed sets will take, if the structure has a call for that.
+    // Provides the memory that this many timed sets will take, if the structure has a call for
+    // that.
     virtual void prepare(std::uint64_t) {}
 };
 

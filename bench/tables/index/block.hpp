@@ -134,7 +134,7 @@ private:
     filled_map* turn_ = nullptr;
 };
 
-constexpr std::size_t operations_per_scan = 20; // a scan counts as so many operations
+constexpr std::size_t operations_per_scan = 20; // a scan counts as this many operations
 
 // The cases of the default table on the first n keys of the source (uniform.cpp).
 void run_uniform(session& s, const key_source& source, std::uint64_t n, int threads,

@@ -81,7 +81,7 @@ struct sl_node {
 	struct sl_list *list; /* of the head; NULL in a leaf */
 };
 
-/* bytes of the pointers of a node with so many levels */
+/* bytes of the pointers of a node with this many levels */
 #define sl_node_size(levels) ((size_t)(levels) * sizeof(struct sl_node_ptr))
 
 struct sl_leaf {

@@ -303,7 +303,7 @@ public:
 
 private:
     static constexpr std::size_t at_once = 64;
-    // destroy_some() does nothing within so many others of its thread: a chain of values that
+    // destroy_some() does nothing within this many others of its thread: a chain of values that
     // remove one another would use up the stack.
     static constexpr unsigned deepest = 8;
     static inline thread_local unsigned depth = 0;
@@ -313,7 +313,7 @@ private:
         reader::retired();
         of(head)->owner->keep(of(head)); // the flavour does not use the head any more
     }
-    // The first boxes, at most so many. `taken_` is held before, and not after.
+    // The first boxes, at most this many. `taken_` is held before, and not after.
     lath_rcu_head* take(std::size_t most) {
         lath_rcu_head *rest = list_.load(std::memory_order_relaxed), *last = nullptr;
         if (!rest)

@@ -268,7 +268,7 @@ public:
     }
     size_type max_size() const { return std::numeric_limits<std::ptrdiff_t>::max(); }
     // With config.flags LATH_RANKS (else -EINVAL, and no entry): how many keys are before this
-    // one; the entry that has so many before it.
+    // one; the entry that has this many before it.
     std::int64_t rank(key_arg key) const { return table_ ? table_->rank(table::code_of(key)) : 0; }
     std::optional<value_type> select(size_type rank) const {
         found f;

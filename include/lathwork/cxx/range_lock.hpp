@@ -37,7 +37,7 @@ inline constexpr range_mode shared_range = LATH_SHARED_RANGE;
 inline constexpr range_mode exclusive_range = LATH_EXCLUSIVE_RANGE;
 
 struct range_locks_options {
-    std::uint64_t usual = 1; // most ranges are of at most so many keys
+    std::uint64_t usual = 1; // most ranges are of at most this many keys
     bool deadlocks = false; // a call that closes a cycle fails with -EDEADLK
     unsigned buckets = 0; // 0: as many as suit the processors
     const lath_allocator* allocator = nullptr;

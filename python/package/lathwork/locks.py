@@ -38,7 +38,7 @@ class Hold(_core.Held):
 class RangeLocks(_core.Locks):
     """Locks on ranges of keys.
 
-    usual: most ranges have at most so many keys. deadlocks: a lock() that would wait for a thread which waits
+    usual: most ranges have at most this many keys. deadlocks: a lock() that would wait for a thread which waits
     for this one, directly or through others, raises Deadlock.
 
     >>> locks = RangeLocks(usual=16)

@@ -7,7 +7,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 
 use lathwork_sys as sys;
 
-/// Threads spread over so many places, so that they do not share a cache line as a rule.
+/// Threads spread over this many places, so that they do not share a cache line as a rule.
 const PLACES: usize = 8;
 /// A thread is alone, or waits for that. The other bits count changes.
 const ALONE: usize = 1 << (usize::BITS - 1);

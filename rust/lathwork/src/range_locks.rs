@@ -74,8 +74,8 @@ impl<K: Key> RangeLocks<K> {
         Self::with_usual(1)
     }
 
-    /// Locks for ranges of which most have at most so many keys: these cost least, and larger ones
-    /// more. The other way round, ranges within so many keys of each other may meet in memory.
+    /// Locks for ranges of which most have at most this many keys: these cost least, and larger ones
+    /// more. The other way round, ranges within this many keys of each other may meet in memory.
     ///
     /// # Panics
     /// If there is no memory.

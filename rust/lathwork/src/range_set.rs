@@ -245,7 +245,7 @@ impl<K: Key> Eq for RangeSet<K> {}
 ///
 /// # Panics
 ///
-/// If a range has 2^64 keys, or becomes one of so many.
+/// If a range has 2^64 keys, or becomes one of this many.
 impl<K: Key, R: RangeBounds<K>> Extend<R> for RangeSet<K> {
     fn extend<I: IntoIterator<Item = R>>(&mut self, ranges: I) {
         for range in ranges {

@@ -16,11 +16,11 @@ use crate::memory::Memory;
 use crate::section::this_thread;
 use crate::value::{self, Header, Owned};
 
-/// After so many removals the next one drops values whose readers are gone.
+/// After this many removals the next one drops values whose readers are gone.
 const PENDING: usize = 64;
 /// So many at most: faster than they are removed, yet the time of one call has a bound.
 const AT_ONCE: usize = 4 * PENDING;
-/// Drops that call the map, whose values' drops call a map, and so on: at most so many within each
+/// Drops that call the map, whose values' drops call a map, and so on: at most this many within each
 /// other. A chain of values that remove one another would use up the stack.
 const NESTED: usize = 8;
 

@@ -14,7 +14,7 @@
 
 /* ---- memory ---- */
 
-/* Words of the groups of a bucket with so many records at most. */
+/* Words of the groups of a bucket with this many records at most. */
 static u32 words_of(u32 groups, u32 room)
 {
 	return groups > 1 ? groups * GROUP_WORDS : 1 + room;
@@ -28,7 +28,7 @@ static size_t bucket_size(u32 groups, u32 room, u32 kept)
 	return sizeof(struct bucket) + words * sizeof(u64) + 2 * room + (groups > 1 ? 64 - 16 : 0);
 }
 
-/* Records that so many groups have room for: with all places taken searches would go far. */
+/* Records that this many groups have room for: with all places taken searches would go far. */
 static u32 room_of(u32 groups)
 {
 	return groups * GROUP_SLOTS - groups / 4;

@@ -11,7 +11,7 @@
 #ifndef __KERNEL__
 u64 lath_lengths_least = 64;
 
-/* A search looks at so many runs that are long enough and yet do not fit, because of their
+/* A search looks at this many runs that are long enough and yet do not fit, because of their
  * alignment or because they are outside of the limits. Then it takes the shortest run that is so
  * long that it fits with any alignment. */
 #define MOST_RUNS 32u

@@ -61,7 +61,7 @@ struct lengths {
  * to 0. */
 extern u64 lath_lengths_least;
 
-/* A search for the best fit looked at so many nodes: make the second index if that is worthwhile.
+/* A search for the best fit looked at this many nodes: make the second index if that is worthwhile.
  * Allocates; not in a call. Without memory nothing happens. */
 void lengths_consider(struct tree *tree, u64 nodes);
 /* May lengths_find be asked? */

@@ -606,8 +606,8 @@ DEFINE_PER_CPU(struct bound, lath_bound);
 __thread struct bound lath_bound __attribute__((tls_model("initial-exec")));
 #endif
 
-/* Begin a search, before which so many changes had ended, at the caller's bound if that *holds for
- * the request. Returns true if the search may set the bound: no change is in flight. */
+/* Begin a search, before which this many changes had ended, at the caller's bound if that *holds
+ * for the request. Returns true if the search may set the bound: no change is in flight. */
 static bool bound_begin(struct search *s, const struct lath_hole_request *want, u64 ended,
 			bool *holds)
 {

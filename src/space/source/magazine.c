@@ -22,7 +22,7 @@ static const struct shape least = {
 };
 
 #ifdef __KERNEL__
-/* A magazine of any shape holds at most so many units. */
+/* A magazine of any shape holds at most this many units. */
 #define MAGAZINE_MOST 8192u
 /* Blocks per magazine, at most: the slot is allocated in one piece. */
 #define BURST_MOST 1024u

@@ -267,7 +267,7 @@ static enum leaf_result seek_right(struct tree *tree, u64 key, u64 last, bool co
 			return LEAF_STALE;
 		if (i != -1)
 			break;
-		/* empty leaves are rare: after so many of them the locked way takes less time */
+		/* empty leaves are rare: after this many of them the locked way takes less time */
 		if (!read_set_add(&set, leaf, lockword))
 			return LEAF_STALE;
 		lath_delay("a leaf to the right");

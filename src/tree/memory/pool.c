@@ -57,13 +57,13 @@ _Static_assert(sizeof(struct chunk) == 64, "one line");
 /* A chunk becomes bare if after that there are unused nodes for 1/IDLE of those in use. */
 #define IDLE 8
 
-/* A tree becomes large when its leaves take so many bytes. Tests build with less. */
+/* A tree becomes large when its leaves take this many bytes. Tests build with less. */
 #ifndef LATH_LARGE_FROM
 #define LATH_LARGE_FROM (4ul << 20)
 #endif
 /* Leaves that a stripe takes at once. */
 #define SPARES 8
-/* A stripe keeps none when so many leaves were freed since it last gave one. */
+/* A stripe keeps none when this many leaves were freed since it last gave one. */
 #define SHRINKING 4
 
 /* The size of the next chunk. It grows with the pool, so that about 1/128 of the pool (1/8 while it

@@ -81,7 +81,7 @@ struct pair {
 /* `shift` of nodes that have pivots. */
 #define NODE_PIVOTED 64
 
-/* There is a pivot for each group of so many entries. */
+/* There is a pivot for each group of this many entries. */
 #define PIVOTS 8
 #define PIVOT_GROUP 8
 _Static_assert(NODE_CAP <= PIVOTS * PIVOT_GROUP, "a pivot for each group");
@@ -479,7 +479,7 @@ void node_compact(struct node *node, unsigned int side);
  * between those of their neighbours; where no key fits, there is no free position. The caller
  * reindexes. */
 void node_spread(struct node *node, unsigned int side);
-/* Copy a locked node of so many bytes to one that no other thread can reach: all but the lockword
+/* Copy a locked node of this many bytes to one that no other thread can reach: all but the lockword
  * and the chunk. */
 void node_copy(struct node *to, const struct node *from, size_t size);
 /* Compute what a search compares first: pivots, or the heads of a leaf in the finest scale that

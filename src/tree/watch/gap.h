@@ -236,7 +236,7 @@ static inline void gap_change_end(struct tree *tree)
 		lath_fetch_add_release(&own_stripe(tree)->ended, 1);
 }
 
-/* A search looked at so many nodes. */
+/* A search looked at this many nodes. */
 static inline void gap_count(struct tree *tree, u64 nodes)
 {
 	struct stripe *stripe = own_stripe(tree);

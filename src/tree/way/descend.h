@@ -74,7 +74,7 @@ enum step { STEP_RESTART, STEP_DOWN, STEP_RIGHT };
  * One step from an inner node, down to the child for key or right to the sibling; *at becomes that
  * node.
  * STEP_RESTART: the node is dead, or key is below it; *at is unchanged. leaf_fill: 0, or
- * the children are leaves with so many positions in use (tree->leaf_fill); the child is then
+ * the children are leaves with this many positions in use (tree->leaf_fill); the child is then
  * prefetched for `intent`.
  */
 static __always_inline enum step descend_step(struct node **at, u64 key, unsigned int leaf_fill,

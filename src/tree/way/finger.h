@@ -59,8 +59,8 @@ static inline void finger_set(struct tree *tree, struct node *leaf)
 	raw_cpu_write(tree->fingers->leaf[0], leaf);
 }
 #else
-/* After so many misses in a row fingers are not tried until a descent ends at one: calls at random
- * places would only pay for them. */
+/* After this many misses in a row fingers are not tried until a descent ends at one: calls at
+ * random places would only pay for them. */
 #define FINGER_TRUST 8
 
 struct fingers {

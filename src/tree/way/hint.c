@@ -10,7 +10,7 @@
 #ifndef LATH_HINT_MISSES
 #define LATH_HINT_MISSES 256
 #endif
-/* A thread counts them in groups of so many. */
+/* A thread counts them in groups of this many. */
 #define MISSES_COUNTED (LATH_HINT_MISSES < 32 ? 1 : 32)
 
 unsigned int lath_hint_least = LATH_HINT_MISSES > 1 ? 1024 : 1;

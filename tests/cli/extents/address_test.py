@@ -101,7 +101,7 @@ def fill(top):
 
 
 def compare(name, top, data, copies, whole=True):
-    """Every piece has the bytes of its file; every byte of a file is there so many times."""
+    """Every piece has the bytes of its file; every byte of a file is there this many times."""
     devices = [d["source"] for d in data["context"]["devices"]]
     check(f"{name}: addresses of devices", all(d.get("addresses") == "device" for d in data["context"]["devices"]), data["context"])
     found = {}

@@ -221,7 +221,7 @@ public:
     result last() const { return floor(UINT64_MAX); }
 
     // Order statistics, with config.flags LATH_RANKS (else -EINVAL, and no item): how many items
-    // start below key, and how many in `keys`; the item that has so many items before it.
+    // start below key, and how many in `keys`; the item that has this many items before it.
     std::int64_t rank(std::uint64_t key) const {
         return h_.list ? lath_index_rank(h_.list, key) : 0;
     }
@@ -328,7 +328,7 @@ public:
     view overlapping(std::uint64_t first, std::uint64_t end) const {
         return overlapping(range::between(first, end));
     }
-    // Let the range that starts at first have so many keys: 0 | -ENOENT | -EEXIST | -EINVAL |
+    // Let the range that starts at first have this many keys: 0 | -ENOENT | -EEXIST | -EINVAL |
     // -ENOMEM
     lathwork::result resize(std::uint64_t first, std::uint64_t size) {
         return {h_.list ? lath_index_resize(h_.list, first, size) : h_.error};
