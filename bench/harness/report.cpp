@@ -329,16 +329,17 @@ contest contestants(const session& s, const std::string& key) {
     return c;
 }
 
-// ours / theirs; below 1 is good where lower is better
+// How many times faster, or otherwise better, ours is: below 1 it is slower.
 std::string ratio_text(std::FILE* out, const row* ours, const row* theirs) {
     ratio q = ours && theirs ? ratio_of(ours->samples, theirs->samples) : ratio{};
     if (q.value <= 0)
         return "       -    ";
-    bool ahead = ours->what.higher_is_better ? q.value > 1 : q.value < 1;
+    double times = ours->what.higher_is_better ? q.value : 1 / q.value;
+    bool ahead = times > 1;
     char text[64];
     const char* word = q.tie ? "tie " : ahead ? "    " : "loss";
     const char* colour = !colours(out) || q.tie ? "" : ahead ? "\033[32m" : "\033[31m";
-    std::snprintf(text, sizeof(text), "%s%7.3f %s%s", colour, q.value, word,
+    std::snprintf(text, sizeof(text), "%s%7.3g %s%s", colour, times, word,
                   *colour ? "\033[0m" : "");
     return text;
 }
@@ -399,11 +400,10 @@ void print_ratios(std::FILE* out, const session& s) {
     auto cases = case_order(s);
     int width = case_width(s);
     std::fprintf(out,
-                 "\n%s: %s / peer (%s; a tie is within the noise)\n%-*s %10s %-4s %7s  %-12s "
-                 "%-12s %s\n",
-                 s.of().name.c_str(), s.of().ours.c_str(), "below 1 is ahead where lower is better",
-                 width, "case", s.of().ours.c_str(), "unit", "+-", s.of().named_peer.c_str(),
-                 "best peer", "");
+                 "\n%s: how many times better %s is than a peer (below 1: worse; a tie is within "
+                 "the noise)\n%-*s %10s %-4s %7s  %-12s %-12s %s\n",
+                 s.of().name.c_str(), s.of().ours.c_str(), width, "case", s.of().ours.c_str(),
+                 "unit", "+-", s.of().named_peer.c_str(), "best peer", "");
     for (const auto& key : cases) {
         contest c = contestants(s, key);
         if (!c.ours)

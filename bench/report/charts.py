@@ -39,14 +39,22 @@ def plain(value, unit):
 
 
 def ticks(low, high, most=5):
-    """Round numbers of a log axis, at least two of them: powers of ten, or finer steps where the axis is short."""
-    tenths = tuple(n / 10 for n in range(10, 100))
-    for steps in ((1, 2, 5), (1, 3), (1,), (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8), tenths):
-        found = [step * 10.0 ** e for e in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-                 for step in steps if low <= step * 10.0 ** e <= high]
+    """Round numbers of a log axis, at least two of them: powers of ten, or 1, 2, 5 of each; where the axis is short, multiples of
+    one such number."""
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for steps in ((1, 2, 5), (1, 3), (1,)):
+        found = [step * 10.0 ** e for e in decades for step in steps if low <= step * 10.0 ** e <= high]
         if 2 <= len(found) <= most:
             return found
-    return found[::math.ceil(len(found) / most)] if len(found) > 1 else [low, high]
+    for apart in range(2, len(decades)):
+        found = [10.0 ** e for e in decades if e % apart == 0 and low <= 10.0 ** e <= high]
+        if 2 <= len(found) <= most:
+            return found
+    for step in sorted(step * 10.0 ** e for e in range(decades[0] - 2, decades[-1] + 1) for step in (1, 2, 5)):
+        first, last = math.ceil(low / step), math.floor(high / step)
+        if 1 <= last - first <= most:
+            return [float(f"{n * step:.6g}") for n in range(first, last + 1)]
+    return [low, high]
 
 
 def finish(chart, description, height):

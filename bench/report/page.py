@@ -24,6 +24,10 @@ p { margin: 8px 0; max-width: 46em; }
 .key { color: var(--muted); font-size: 14px; }
 .accent { color: var(--accent); font-weight: 600; }
 .lost { color: var(--lost); font-weight: 600; }
+.badge { font-size: 12px; font-weight: 500; border: 1px solid var(--faint); border-radius: 9px; padding: 1px 8px; color: var(--muted);
+  vertical-align: middle; letter-spacing: 0; }
+.badge.warn { border-color: var(--lost); color: var(--lost); }
+.verdict { font-size: 18px; }
 .notice { border-left: 4px solid var(--faint); padding: 2px 0 2px 12px; margin: 12px 0; }
 .notice.warn { border-color: var(--lost); }
 a { color: inherit; text-underline-offset: 2px; }
@@ -68,12 +72,18 @@ SCRIPT = """
 const charts = JSON.parse(document.getElementById('charts').textContent);
 const themes = JSON.parse(document.getElementById('themes').textContent);
 const dark = matchMedia('(prefers-color-scheme: dark)');
-async function draw() {
+// Draws the charts that are in the open; `again`: also those that are drawn already, in other colours.
+async function draw(again) {
   const theme = themes[dark.matches ? 'dark' : 'light'];
   for (const [id, spec] of Object.entries(charts)) {
-    const text = JSON.stringify(spec).replace(/[$](?:accent|ink|muted|faint|grid|paper|lost)/g, name => theme[name]);
     const place = document.getElementById(id);
     const words = place.dataset.words ??= place.textContent;
+    if (place.closest('details:not([open])')) {
+      if (again) place.textContent = words;
+      continue;
+    }
+    if (!again && place.querySelector('svg')) continue;
+    const text = JSON.stringify(spec).replace(/[$](?:accent|ink|muted|faint|grid|paper|lost)/g, name => theme[name]);
     await vegaEmbed(place, JSON.parse(text), {renderer: 'svg', actions: false});
     const svg = place.querySelector('svg');
     svg.setAttribute('role', 'img');
@@ -84,11 +94,19 @@ async function draw() {
 function hint() {
   for (const e of document.querySelectorAll('.scroll')) e.classList.toggle('wide', e.scrollWidth > e.clientWidth);
 }
-document.addEventListener('toggle', hint, true);
+// A link to what is folded up unfolds it.
+function unfold() {
+  const target = location.hash && document.getElementById(location.hash.slice(1));
+  for (let e = target; e; e = e.parentElement) if (e.tagName === 'DETAILS') e.open = true;
+  if (target) target.scrollIntoView();
+}
+document.addEventListener('toggle', () => { hint(); draw(false); }, true);
+addEventListener('hashchange', unfold);
+unfold();
 addEventListener('resize', hint);
 hint();
-dark.addEventListener('change', draw);
-draw();
+dark.addEventListener('change', () => draw(true));
+draw(true);
 """
 
 

@@ -18,7 +18,7 @@ except ImportError as missing:
     sys.exit(f"lath report: {missing}; `lath report --setup` installs what is needed (requirements.txt)")
 
 from data import ENOUGH, OURS, Problem, count, factor, figure, load, number, save
-from sections import ABOUT, SECTIONS, section_of
+from sections import ABOUT, PICTURE, SECTIONS, section_of
 
 ORDER = list(SECTIONS)
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -40,11 +40,21 @@ def concrete(t, entries):
     return found
 
 
-def overview_entries(tables):
-    """[(title, comparisons)] of the picture on top"""
-    entries = [(title, t.comparisons(case, metric)) for t, section in in_order(tables)
-               for title, case, metric in concrete(t, section["headline"])]
+def headlines(tables, names=None, most=None):
+    """[(title, comparisons)] of the first `most` headlines of these tables, None: of all."""
+    entries = [(title, t.comparisons(case, metric)) for t, section in in_order(tables) if names is None or t.name in names
+               for title, case, metric in concrete(t, section["headline"][:most])]
     return [entry for entry in entries if entry[1]]
+
+
+def picture_entries(tables):
+    """The few headlines for a README: one of each table in PICTURE, and the one that lost most."""
+    chosen, every = headlines(tables, PICTURE, 1), headlines(tables)
+    lost = [entry for entry in every if any(c.verdict == "behind" for c in entry[1])]
+    worst = min(lost, key=lambda entry: min(c.value for c in entry[1]), default=None)
+    if not chosen:
+        return every[:7]
+    return chosen + ([worst] if worst and worst[0] not in [title for title, _ in chosen] else [])
 
 
 def who_is_who(subjects):
@@ -70,45 +80,37 @@ def is_noisy(t):
     return t.info.get("noise", {}).get("verdict") == "noisy"
 
 
+def counts_of(standings):
+    return {v: sum(s.verdict == v for s in standings) for v in MARK}
+
+
+def verdict(tables):
+    """One sentence: where lathwork is ahead, and where not."""
+    n = counts_of([s for t in tables.values() if t.ours == OURS for s in t.standings])
+    alone = f" {n['alone']} have no peer." if n["alone"] else ""
+    return f"Of {sum(n.values())} rows lathwork is ahead in {n['ahead']}, tied in {n['tie']} and behind in {n['behind']}.{alone}"
+
+
+def noise(tables):
+    """One sentence about all tables."""
+    noisy = [t.name for t in tables.values() if is_noisy(t)]
+    shares = [t.info["noise"].get("other_programs_percent") or 0 for t in tables.values() if t.info.get("noise")]
+    had = f" Other programs had {number(min(shares))} to {number(max(shares))} % of the processors." if shares else ""
+    return f"Noisy: {len(noisy)} of {len(tables)} tables.{had}"
+
+
 def notices(tables):
-    """[(warning, head, text)] for the top of the page."""
-    found, all_tables = [], list(tables.values())
-    noisy = [t for t in all_tables if is_noisy(t)]
-    shares = [t.info["noise"].get("other_programs_percent") or 0 for t in all_tables if t.info.get("noise")]
-    had = f"Other programs had {number(min(shares))} to {number(max(shares))} % of the processors." if shares else ""
-    found.append((bool(noisy), f"Noisy: {len(noisy)} of {len(all_tables)} tables.", had + (
-        " Small differences there mean little: repeat them on an idle machine." if noisy else "")))
-    ours = [s for t in all_tables if t.ours == OURS for s in t.standings]
-    number_of = {v: sum(s.verdict == v for s in ours) for v in MARK}
-    if ours:
-        found.append((number_of["behind"] > 0, f"▼ Lost: {number_of['behind']} of {len(ours)} rows.",
-                      "There lathwork is worse than the named or the best peer, beyond the noise. "
-                      f"Ahead: {number_of['ahead']}; ties: {number_of['tie']}; without a peer: {number_of['alone']}. "
-                      "Each section begins with the rows it lost."))
-    contexts = list({id(t.context): t.context for t in all_tables}.values())
+    """[(head, text)] of what is missing."""
+    found = []
+    contexts = list({id(t.context): t.context for t in tables.values()}.values())
     for error in [e for context in contexts for e in context.get("errors", [])]:
-        found.append((True, "Not verified, left out:", error))
-    for t in all_tables:
+        found.append(("Not verified, left out:", error))
+    for t in tables.values():
         if not t.info.get("complete", True):
-            found.append((True, "Interrupted:", f"{t.name} was not measured to its end."))
+            found.append(("Interrupted:", f"{t.name} was not measured to its end."))
     if any(context.get("only", {}).get("brief") for context in contexts):
-        found.append((False, "Brief:", "some peers were left out; the best peer is the best of those measured."))
+        found.append(("Brief:", "some peers were left out; the best peer is the best of those measured."))
     return found
-
-
-def contents(tables):
-    """The head and the cells of one row for each table: what was lost where."""
-    head = ["table", "run", "lost", "tie", "ahead", "largest loss"]
-    rows = []
-    for t, section in in_order(tables):
-        counts = [sum(s.verdict == v for s in t.standings) for v in ("behind", "tie", "ahead")]
-        worst = next((s for s in t.standings if s.verdict == "behind"), None)
-        c = min(worst.comparisons, key=lambda c: c.value) if worst else None
-        whose = "" if t.ours == OURS else f" ({t.ours})"
-        rows.append((t.name, [section["title"] + whose, t.info.get("noise", {}).get("verdict", "–"),
-                              f"▼ {counts[0]} of {len(t.standings)}" if counts[0] else "0", *map(str, counts[1:]),
-                              f"{worst.name}: {factor(c.value)} {c.peer}" if c else "–"]))
-    return head, rows
 
 
 # --- the published table, and the same measured here ---------------------------------------
@@ -148,8 +150,10 @@ def published_table(t, published):
     return head, rows
 
 
-def ratio_table(t, standings):
-    head = ["case", ("ours", t.ours), "verdict", "against " + t.named_peer, "against the best peer", "best peer", "n"]
+RATIOS = ["verdict", "times faster than the named peer", "than the best peer", "best peer", "n"]
+
+
+def ratio_rows(t, standings):
     rows = []
     for s in standings:
         by_kind = {c.kind: c for c in s.comparisons}
@@ -161,12 +165,19 @@ def ratio_table(t, standings):
         rows.append(("", [s.name, ("ours" + lost, figure(s.row["median"], s.row["unit"])), (lost.strip(), MARK[s.verdict]),
                           named.text() if named else "–", "the same" if same else best.text() if best else "–", who,
                           str(min((c.n for c in s.comparisons), default=len(s.row["samples"])))]))
-    return head, rows
+    return rows
 
 
-def lost_and_rest(t):
-    lost = [s for s in t.standings if s.verdict == "behind"]
-    return lost, t.standings[len(lost):]
+def ratio_table(t):
+    """All rows of a table, the lost ones first."""
+    return ["case", ("ours", t.ours), *RATIOS], ratio_rows(t, t.standings)
+
+
+def lost_table(tables):
+    """The lost rows of all tables."""
+    rows = [(kind, [f"{t.name}: {cells[0]}", *cells[1:]]) for t, _ in in_order(tables)
+            for kind, cells in ratio_rows(t, [s for s in t.standings if s.verdict == "behind"])]
+    return ["table: case", ("ours", OURS), *RATIOS], rows
 
 
 # --- charts ----------------------------------------------------------------------------------
@@ -263,27 +274,31 @@ KEY = ("<p class=\"key\"><span class=\"accent\">●</span> against the structure
        "lies within the noise. Left of 1×, <span class=\"lost\">▼ lathwork is slower</span>.</p>")
 
 
+def badge(t):
+    noise = t.info.get("noise", {}).get("verdict", "noise unknown")
+    return Markup(f'<span class="badge{" warn" if is_noisy(t) else ""}">{text(noise)}</span>')
+
+
+def standing_words(t):
+    n = counts_of(t.standings)
+    words = [f"{n[v]} {name}" for v, name in (("ahead", "ahead"), ("tie", "tied"), ("behind", "▼ behind"), ("alone", "without a peer")) if n[v]]
+    return f"{', '.join(words)}; {t.ours}" if t.ours != OURS else ", ".join(words)
+
+
 def write_section(page, t, section, published):
-    lost, rest = lost_and_rest(t)
-    page.add(f'<section id="{text(t.name)}"><h2>{text(section["title"])}</h2><p class="job">{text(section["job"])}</p>'
-             f'<p>{text(section["why"])}</p>')
-    page.add(f'<p class="notice{" warn" if is_noisy(t) else ""}">{text(run_facts(t))}</p>')
-    page.add(definitions(who_is_who(r["subject"] for r in t.rows)))
-    if lost:
-        page.add(f'<h3 id="{text(t.name)}-lost" class="lost">▼ Lost: {len(lost)} of {len(t.standings)} rows</h3>' +
-                 table(*ratio_table(t, lost), f"{section['title']}: lost rows"))
-    page.add(section_charts(page, t, section))
+    page.add(f'<section id="{text(t.name)}"><h2>{text(section["title"])} {badge(t)}</h2>'
+             f'<p class="job">{text(section["job"])}</p><p>{text(section["why"])}</p>')
+    page.add(f"<details><summary>{len(t.standings)} rows: {text(standing_words(t))}</summary>" +
+             definitions(who_is_who(r["subject"] for r in t.rows)) + section_charts(page, t, section))
+    page.add(table(*ratio_table(t), f"{section['title']}: all rows"))
     if published:
         page.add(f"<p class=\"key\">In grey what was published: {text(published['source'])}. {text(published['what'])}. "
                  "Below each line, the same on this machine.</p>" +
                  table(*published_table(t, published), f"{section['title']}: published figures"))
-    page.add(f"<details><summary>The other {len(rest)} rows</summary>" +
-             table(*ratio_table(t, rest), f"{section['title']}: other rows") + "</details>")
     remarks = t.remarks()
     if remarks:
-        page.add("<details><summary>Notes of the run</summary><ul>" +
-                 "".join(f"<li>{text(r)}</li>" for r in remarks) + "</ul></details>")
-    page.add(f"<pre>{text(t.command())}</pre></section>")
+        page.add("<p>Notes of the run:</p><ul>" + "".join(f"<li>{text(r)}</li>" for r in remarks) + "</ul>")
+    page.add(f"<p class=\"key\">{text(run_facts(t))}</p><pre>{text(t.command())}</pre></details></section>")
 
 
 SIMULATED = ("Simulated, not measured: the real code runs on a model of a machine with its own caches per core. "
@@ -309,9 +324,9 @@ def write_simulated(page, s):
     section = {"lines": [(f"Simulated: {name}", f"{name}/*", "cores", "rate") for name in s.runs], "bars": []}
     page.add(f'<section id="{s.name}"><h2>Simulated scaling</h2><p class="job">million calls per second on a simulated machine of '
              f'up to {max(s.cores())} cores</p><p class="notice warn">{text(SIMULATED)}</p>')
-    page.add(definitions(who_is_who(r["subject"] for r in s.rows)) + section_charts(page, s, section))
-    page.add("<details><summary>All simulated figures</summary>" + table(*simulated_table(s), "Simulated scaling") + "</details>")
-    page.add(f"<p class=\"key\">{text(simulated_runs(s))}</p><pre>./run simulate --json</pre></section>")
+    page.add("<details><summary>Simulated charts and figures</summary>" + definitions(who_is_who(r["subject"] for r in s.rows)) +
+             section_charts(page, s, section) + table(*simulated_table(s), "Simulated scaling"))
+    page.add(f"<p class=\"key\">{text(simulated_runs(s))}</p><pre>./run simulate --json</pre></details></section>")
 
 
 def write_page(path, tables, simulation, published_tables, entries):
@@ -320,22 +335,25 @@ def write_page(path, tables, simulation, published_tables, entries):
     isa = f"{context['isa']}, " if context.get("isa") else ""
     page.add(f"<header><h1>lathwork, measured</h1><p class=\"job\">{text(context.get('machine', ''))}, "
              f"{text(isa)}{text(context.get('cpus', '?'))} processors, {text(context.get('compiler', ''))}. Every result was checked "
-             "before it was timed; peers ran in the same process, in turns.</p></header><main>")
-    for warning, head, words in notices(tables):
-        page.add(f'<p class="notice{" warn" if warning else ""}"><b>{text(head)}</b> {text(words)}</p>')
-    head, rows = contents(tables)
-    linked = [("", [link(name, cells[0]), cells[1], link(f"{name}-lost", cells[2], "lost") if "▼" in cells[2] else cells[2],
-                    *cells[3:]]) for name, cells in rows]
-    page.add("<nav>" + table(head, linked, "Contents") +
-             (f"<p>{link(simulation.name, 'Simulated scaling')}, which is not measured</p>" if simulation.rows else "") + "</nav>")
+             "before it was timed; peers ran in the same process, alternately.</p></header><main>")
     if entries:
         peers = who_is_who(c.peer for _, comparisons in entries for c in comparisons)
         page.add('<h2>How many times faster</h2><div class="split">' + page.chart(charts.overview(entries)) +
                  f"<div>{KEY}{definitions(peers)}</div></div>")
+    lost = lost_table(tables)
+    page.add(f'<p class="verdict">{text(verdict(tables))} {link("lost", "The rows that it lost", "lost") if lost[1] else ""}</p>'
+             f'<p class="key">{text(noise(tables))}</p>')
+    if simulation.rows:
+        page.add(f'<p class="key">{link(simulation.name, "Simulated scaling")} is not measured.</p>')
+    for head, words in notices(tables):
+        page.add(f'<p class="notice warn"><b>{text(head)}</b> {text(words)}</p>')
     for t, section in in_order(tables):
         write_section(page, t, section, published_tables.get(t.name))
     if simulation.rows:
         write_simulated(page, simulation)
+    if lost[1]:
+        page.add(f'<section><h2>Lost rows</h2><details id="lost"><summary>{len(lost[1])} rows in which lathwork is behind the named or '
+                 "the best peer, beyond the noise</summary>" + table(*lost, "Lost rows") + "</details></section>")
     page.add(f"<h2>The machine</h2>{definitions(machine_facts(tables), 'facts')}</main><footer>Made by "
              "<code>lath report</code> from the samples of <code>lath bench</code>.</footer>")
     page.write(path)
@@ -353,25 +371,23 @@ def markdown_table(head, rows):
 
 
 def write_markdown(path, tables, simulation, published_tables):
-    parts = ["# lathwork, measured\n"]
-    parts += [f"- **{head}** {words}" for _, head, words in notices(tables)]
-    parts += ["", markdown_table(*contents(tables))]
+    parts = ["# lathwork, measured\n", verdict(tables), noise(tables), ""]
+    parts += [f"- **{head}** {words}" for head, words in notices(tables)]
     parts += [f"- {k}: {v}" for k, v in machine_facts(tables)]
     for t, section in in_order(tables):
-        lost, rest = lost_and_rest(t)
         published = published_tables.get(t.name)
-        parts.append(f"\n## {section['title']}\n\n{section['job']}\n\n    {t.command()}\n\n{run_facts(t)}\n")
+        parts.append(f"\n## {section['title']}\n\n{section['job']}\n\n    {t.command()}\n\n{standing_words(t)}. {run_facts(t)}\n")
         parts += [f"- {name}: {about}" for name, about in who_is_who(r["subject"] for r in t.rows)]
-        if lost:
-            parts.append(f"\n### ▼ Lost: {len(lost)} of {len(t.standings)} rows\n\n" + markdown_table(*ratio_table(t, lost)))
         if published:
             parts.append(f"\n{published['source']}. {published['what']}. Published figures; below each, the same here.\n")
             parts.append(markdown_table(*published_table(t, published)))
-        parts.append("\n" + markdown_table(*ratio_table(t, rest)))
+        parts.append("\n" + markdown_table(*ratio_table(t)))
         parts += [f"- {remark}" for remark in t.remarks()]
     if simulation.rows:
         parts.append(f"\n## Simulated scaling\n\n{SIMULATED}\n\n    ./run simulate --json\n\n{simulated_runs(simulation)}\n")
         parts.append(markdown_table(*simulated_table(simulation)))
+    if lost_table(tables)[1]:
+        parts.append("\n## Lost rows\n\n" + markdown_table(*lost_table(tables)))
     save(path, "\n".join(parts) + "\n")
 
 
@@ -398,7 +414,7 @@ def write_pictures(directory, name, spec, below=()):
 
 def picture_notes(tables, entries):
     """What the picture for a README says under itself: how far it may be believed, and who the peers are."""
-    notes = [f"{head} {words.split('. ')[0].rstrip('.')}." for _, head, words in notices(tables)[:2]]
+    notes = [verdict(tables), noise(tables)]
     peers = who_is_who(c.peer for _, comparisons in entries for c in comparisons)
     return notes + [f"{name}: {about}" for name, about in peers]
 
@@ -444,7 +460,7 @@ def main():
         tables, simulation = load(asked.files)
         with open(os.path.join(HERE, "published.json"), encoding="utf-8") as file:
             published_tables = json.load(file)
-        entries = overview_entries(tables)
+        entries = headlines(tables)
         with writing(page):
             write_page(page, tables, simulation, published_tables, entries)
         with writing(notes):
@@ -452,8 +468,8 @@ def main():
         written = [page, notes]
         with writing(asked.output):
             if entries:
-                written += write_pictures(asked.output, "report", charts.overview(entries),
-                                          picture_notes(tables, entries))
+                few = picture_entries(tables)
+                written += write_pictures(asked.output, "report", charts.overview(few), picture_notes(tables, few))
             if "pages" in tables:
                 written += write_pictures(asked.output, "pages", charts.pages(tables["pages"].rows))
         with writing("standard output"):

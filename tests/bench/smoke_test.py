@@ -202,7 +202,7 @@ def check_run(lath, args, tables, path):
     for row in document["rows"]:
         check_row(row, problems)
     for table in tables:
-        if f"\n{table}: {ours_of(table)} / peer" not in shown.stdout:
+        if f"\n{table}: how many times better {ours_of(table)} is than a peer" not in shown.stdout:
             problems.append(f"{table}: no ratio table on the terminal")
     for info in document["context"]["tables"]:
         if info.get("ours") != ours_of(info["name"]):
