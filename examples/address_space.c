@@ -4,8 +4,8 @@
  * kernel change them at once.
  *
  * The index has the regions, and answers which one has an address, or where there is room, without
- * a lock of the caller's. A step of several calls holds its range meanwhile: others may change all
- * the rest.
+ * a lock of the caller's. A step of several calls holds its range in the meantime: others may
+ * change all the rest.
  */
 #include <assert.h>
 #include <inttypes.h>

@@ -4,7 +4,7 @@
  * leaf's node.
  *
  * A finger points to a leaf that an earlier call used; a cursor remembers a leaf and its lockword.
- * Neither is in a read-side critical section meanwhile. The memory may be in the pool, be zeros
+ * Neither is in a read-side critical section in the meantime. The memory may be in the pool, be zeros
  * because the host has taken it, or be another leaf by now; it is never anything else.
  */
 #define PROCS 3

@@ -65,7 +65,7 @@ def who_is_who(subjects):
 
 
 def noise_of(t):
-    """How much else the machine did meanwhile."""
+    """How much else the machine did in the meantime."""
     noise = t.info.get("noise")
     if not noise:
         return "measured without a record of the noise"

@@ -3,7 +3,7 @@
 // Table `locks`: locks on ranges of keys (lathwork/range_lock.h), by T threads; ns of wall time for
 // a lock and an unlock.
 //
-//   apart/T   each thread locks ranges of 16 pages in a part of the pages of its own
+//   apart/T   each thread locks ranges of 16 pages among its pages
 //   read/T    all share single pages anywhere
 //   mixed/T   ranges of 1 to 64 pages anywhere, one in four exclusive
 //   held/T    as apart, while 1,000 other ranges of one page are held

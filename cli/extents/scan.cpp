@@ -39,7 +39,7 @@ constexpr unsigned max_devices = 256; // a key has 8 bits for them
 std::string why_no_target(const char* path) {
     struct stat st{};
     return "a symbolic link: " +
-           (stat(path, &st) ? std::generic_category().message(errno) : "changed meanwhile");
+           (stat(path, &st) ? std::generic_category().message(errno) : "changed during the scan");
 }
 
 class scanner {
@@ -249,7 +249,7 @@ void scanner::file_failed(const file_record& file, int error, share& mine) {
     }
     std::string why = std::generic_category().message(error);
     if (error == ENOENT) { // deleted since the walk: nothing is missing
-        mine.skipped["gone meanwhile"]++;
+        mine.skipped["gone during the scan"]++;
         return;
     }
     mine.skipped[why]++;

@@ -221,13 +221,13 @@ LATH_API int lath_bytes_cursor_next(struct lath_bytes_cursor *cursor, uint64_t *
 LATH_API int lath_bytes_cursor_prev(struct lath_bytes_cursor *cursor, uint64_t *value);
 
 /* Returns the number of records. Reads all trees and arrays, with LATH_RANKS only what changed
- * since the last count. Exact if nothing changes meanwhile. */
+ * since the last count. Exact if nothing changes during the call. */
 LATH_API uint64_t lath_bytes_count(struct lath_bytes *set);
 
 /* Order statistics, of a set with LATH_RANKS. A call visits O(log n) nodes of each tree on the way
  * to the key, and those that changed since the last such call; an insert or erase pays one more
- * descent in each of these trees. Exact if nothing changes meanwhile; beside changes each part of
- * the result is what it was at some time during the call. */
+ * descent in each of these trees. Exact if nothing changes during the call; beside changes each
+ * part of the result is what it was at some time during the call. */
 /* Returns how many records are before this key and tag, or with `flags` LATH_BYTES_BEHIND not
  * behind them; -EINVAL: no LATH_RANKS, or another flag. */
 LATH_API int64_t lath_bytes_rank(struct lath_bytes *set, const struct lath_bytes_key *key,

@@ -20,7 +20,7 @@
  * key, look at the neighbours, decide, insert or erase, unlock. Until then no other thread changes
  * the keys [low, last] that lath_cursor_lock reports. Between lock and unlock the thread must make
  * no other call on the same index: it would deadlock. In the kernel preemption is disabled
- * meanwhile.
+ * in the meantime.
  *
  *     ret = lath_cursor_lock(&cursor, key, NULL, NULL);
  *     if (!ret) {

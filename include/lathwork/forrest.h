@@ -62,7 +62,7 @@ LATH_API FORREST *forrest_alloc(void);
 LATH_API llds_result_ent *forrest_insert_key(FORREST *handle, uint64_t key, void *val, int vlen);
 LATH_API llds_result_ent *forrest_get_key(FORREST *handle, uint64_t key);
 LATH_API llds_result_ent *forrest_delete_key(FORREST *handle, uint64_t key);
-/* Removes every entry. Other threads may read and write meanwhile. */
+/* Removes every entry. Other threads may read and write during the call. */
 LATH_API llds_result_ent *forrest_rm_tree(FORREST *handle);
 /* Frees the handle. Returns NULL. Sets errno if it was the last one and a file: could not be
  * written; it is then written when a later handle is the last one. */

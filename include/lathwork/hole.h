@@ -22,7 +22,7 @@
  * free at some moment of the call; another thread may take it before the caller does. insert_hole
  * takes its hole or searches on, and never returns -EAGAIN. Ordering: insert_hole is linearizable,
  * and so is its -ENOSPC: at some moment of the call there was no such hole. Of several holes the
- * policy's choice is taken exactly if no other thread writes meanwhile; otherwise it is the
+ * policy's choice is taken exactly if no other thread writes during the call; otherwise it is the
  * policy's choice among the holes that the search met. Progress: as of an insert. Before it returns
  * -ENOSPC, a call waits for erases in progress.
  *

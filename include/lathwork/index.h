@@ -200,7 +200,7 @@ LATH_API int lath_index_overlap_item_rcu(struct lath_index *index, uint64_t key,
  * pin() takes the reference, or returns 0 if it may not, because the object is about to go. It
  * is called in a read-side critical section, so an object that is freed a grace period after its
  * erase is still memory. unpin() gives a reference back that was taken for an item whose leaf
- * changed meanwhile: then the call looks again. Both may run several times per call; neither may
+ * changed since: then the call looks again. Both may run several times per call; neither may
  * call the index. The reference must be an atomic read-modify-write of one word, with acquire and
  * release order. Then an eraser that, after its erase, changes that word in the same way sees each
  * reference that was taken before, and no later one is taken: it frees the object when they are
@@ -352,7 +352,7 @@ LATH_API uint32_t lath_index_layout(void);
  * Make `copy`, which is not initialised, an index with the items of `index`; values are copied as
  * they are. config NULL: the layout, the flags, the flavour and the allocator of `index` (-EINVAL
  * with LATH_SHARED). It reads `index` as a scan does (P2), so other threads may change that one
- * meanwhile. 0 | -ENOMEM | -EINVAL: `copy` is not initialised
+ * in the meantime. 0 | -ENOMEM | -EINVAL: `copy` is not initialised
  */
 LATH_API int lath_index_clone(struct lath_index *copy, struct lath_index *index,
 			      const struct lath_config *config);

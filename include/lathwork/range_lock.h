@@ -136,8 +136,8 @@ LATH_API void lath_range_downgrade(struct lath_range_locks *locks, struct lath_r
 /*
  * Give a range that is held other bounds, which overlap the old ones. What it gives up is free at
  * once. If it gains keys that are held or waited for, -EBUSY; with LATH_RANGE_DEADLOCKS it waits
- * for them, and holds the rest meanwhile. (Without that flag, whoever waits for old and new keys
- * and this call would wait for each other.) 0 | -EINVAL: empty, too far, or no key in common |
+ * for them, and holds the rest in the meantime. (Without that flag, whoever waits for old and new
+ * keys and this call would wait for each other.) 0 | -EINVAL: empty, too far, or no key in common |
  * -EBUSY | -EDEADLK: as before.
  */
 LATH_API int lath_range_resize(struct lath_range_locks *locks, struct lath_range_hold *hold,

@@ -143,7 +143,7 @@ int lath_space_preload(struct lath_space *space, unsigned int arenas);
  * is in a run, and one that is free during the whole call is in none. Keys that a call is about to
  * take, or for a reserve that failed, may count as allocated; keys in magazines count as free.
  * Cost: some lookups, and a copy of the bitmap per arena that the run touches; with magazines it
- * locks all slots meanwhile.
+ * locks all slots in the meantime.
  */
 LATH_API int lath_space_next(struct lath_space *space, uint64_t from, struct lath_item *run);
 /* The same for free runs. */

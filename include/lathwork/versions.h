@@ -150,7 +150,7 @@ LATH_API size_t lath_versions_scan(struct lath_versions *set, const struct lath_
 				   const struct lath_bytes_key *from, unsigned int flags,
 				   void **records, size_t max);
 /* Returns the number of records. Reads the whole set. Of the present it is exact if nothing changes
- * meanwhile. */
+ * in the meantime. */
 LATH_API uint64_t lath_versions_count(struct lath_versions *set, const struct lath_snapshot *at);
 
 #define LATH_VERSIONS_AHEAD 32

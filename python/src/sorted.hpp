@@ -215,8 +215,8 @@ public:
     // Throws RuntimeError with what is wrong.
     void verify();
 
-    // Before each change: waits for a batch that writes; other threads may run meanwhile. quiet:
-    // also for those that read. Throw RuntimeError within a comparison.
+    // Before each change: waits for a batch that writes; other threads may run during the wait.
+    // quiet: also for those that read. Throw RuntimeError within a comparison.
     void writing();
     void quiet();
     void release(PyObject* object); // last thing a call does
@@ -327,7 +327,7 @@ public:
     // After it: an item was added at this rank; or its value replaced, of which `old` is a
     // reference.
     void changed(uint64_t rank, PyObject* old);
-    // Nothing is undone if other threads have changed the container meanwhile.
+    // Nothing is undone if other threads have changed the container since.
     void undo();
 
 private:

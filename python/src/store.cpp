@@ -473,7 +473,7 @@ void Store::load(const std::string& path) {
     opened();
     {
         Turns::Alone turn(turns);
-        if (lath_store* open = store) { // else it was closed meanwhile
+        if (lath_store* open = store) { // else it was closed since
             nb::gil_scoped_release others;
             ret = LATH_CORE(lath_store_load(open, path.c_str(), nullptr, nullptr));
             why = lath_store_reason();

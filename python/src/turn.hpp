@@ -15,8 +15,8 @@ namespace lathpy {
 // threads had under way at a fork never end in the child: what they counted is void there.
 inline unsigned forks = 0;
 
-// All members need the GIL. A call that waits releases it meanwhile, so what was found before is
-// outdated. No code of the caller's runs in a turn, errors are raised behind it: a call must not
+// All members need the GIL. A call that waits releases it in the meantime, so what was found before
+// is outdated. No code of the caller's runs in a turn, errors are raised behind it: a call must not
 // wait for itself.
 class Turns {
 public:

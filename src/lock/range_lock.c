@@ -341,7 +341,7 @@ static int become_holder(struct locks *locks, struct hold *hold, struct deadline
 	u64 classes, below;
 	int ret;
 
-	/* again if a range that grew came in front of it meanwhile (enter_in_front) */
+	/* again if a range that grew came in front of it since (enter_in_front) */
 	while (unlikely(smp_load_acquire(&hold->blockers))) { /* pairs with unblock */
 again:
 		ret = wait_for_turn(locks, hold, deadline);

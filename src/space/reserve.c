@@ -74,7 +74,8 @@ int reserve_range(struct lath_space *space, struct segment *segment, u64 *count,
 
 	LATH_ASSERT(whole_units(space, key, size));
 	LATH_ASSERT(lies_within(key, size, segment->low, segment->high));
-	/* pieces are taken one after the other; another thread may take the next one meanwhile */
+	/* pieces are taken one after the other; another thread may take the next one in the
+	 * meantime */
 	for (; left; at += piece, left -= piece) {
 		ret = reserve_piece(space, at, left, cookie, &piece);
 		if (ret)

@@ -162,7 +162,7 @@ void segment_stripes_make(struct lath_space *space, struct segment *segment)
 	if (likely(READ_ONCE(segment->stripes)))
 		return;
 	stripes = space_alloc(space, STRIPES * sizeof(*stripes));
-	/* another thread may have made them meanwhile: the first ones stay */
+	/* another thread may have made them since: the first ones stay */
 	lath_spin_lock(&space->lock);
 	if (!segment->stripes) {
 		smp_store_release(&segment->stripes, stripes); /* pairs with segment_count */

@@ -44,7 +44,7 @@ int lath_space_owner(struct lath_space *space, uint64_t key, struct lath_item *i
 
 /* ---- statistics ---- */
 
-/* Returns a sum of counters that change meanwhile, cut to [0, most]. */
+/* Returns a sum of counters that change in the meantime, cut to [0, most]. */
 static u64 plausible(u64 sum, u64 most)
 {
 	/* a sum above 2^63 is a negative one, unless there are that many keys */
@@ -58,7 +58,7 @@ static void segment_stats(struct lath_space *space, struct segment *segment, u64
 {
 	u64 last;
 
-	/* all other fields stay 0 if it is removed meanwhile */
+	/* all other fields stay 0 if it is removed since */
 	memset(out, 0, sizeof(*out));
 	out->number = segment->number;
 	if (!segment_bounds(segment, &out->low, &last))

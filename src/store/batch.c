@@ -161,7 +161,7 @@ static unsigned int next_same(const struct lath_store_entry *entries, unsigned i
 	return next;
 }
 
-/* Replaces the word of a key that is present, or inserts it if it has been removed meanwhile. 0 |
+/* Replaces the word of a key that is present, or inserts it if it has been removed since. 0 |
  * -ENOMEM */
 static int exchange(struct lath_store *store, const struct lath_item *item)
 {

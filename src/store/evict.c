@@ -84,7 +84,7 @@ static int decide_evict(void *arg, const struct lath_store_ref *old,
 	struct candidate *candidate = arg;
 
 	candidate->removed = false;
-	/* it was written meanwhile: keep it */
+	/* it was written since: keep it */
 	if (old && old->version && old->version != candidate->age)
 		return 0;
 	candidate->removed = old || candidate->expired;

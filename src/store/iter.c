@@ -248,7 +248,7 @@ int iter_next_word(struct lath_store_iter *iter, struct lath_store_key *key, u64
 		key->data = NULL;
 		return next_number(iter, &key->n, word);
 	}
-	/* so that a long iteration does not keep all that is freed meanwhile */
+	/* so that a long iteration does not keep all that is freed in the meantime */
 	if (unlikely(iter->steps++ == REFRESH))
 		refresh(iter, word_record(iter->store, *word));
 	ret = next_record(iter, word);

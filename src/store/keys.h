@@ -15,7 +15,7 @@ struct place {
 	struct lath_bytes_place bytes;
 };
 
-/* Internal result: the store has changed meanwhile, look again. */
+/* Internal result: the store has changed since, look again. */
 #define RETRY 1
 
 /* Returns the word of a record that the set of byte keys holds. */

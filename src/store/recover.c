@@ -187,7 +187,7 @@ int shm_recover(struct shm_head *head)
 	pthread_mutex_init(&store->evict_lock, NULL);
 	lath_turn_init(&store->compact_turn);
 	store->hand_number = store->hand_size = 0;
-	/* no limit meanwhile: the index may become a little larger than it was */
+	/* no limit in the meantime: the index may become a little larger than it was */
 	store->arena.limit = store->index.limit = 0;
 	ret = lath_shm_fault == SHM_FAULT_OLD_SLABS ? 0 : restore_records(store);
 	if (!ret)

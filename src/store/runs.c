@@ -272,7 +272,7 @@ int arena_prefault(struct arena *arena, u64 bytes)
 		ret = commit(arena, arena->fresh_unit, (u32)(len >> UNIT_SHIFT));
 	runs_unlock(arena);
 	LATH_ASSERT(ret || len <= arena->reserved - from);
-	/* not locked: to touch pages takes long, and harms nobody who uses them meanwhile */
+	/* not locked: to touch pages takes long, and harms nobody who uses them in the meantime */
 	if (!ret && len) {
 		/* and the part of the unit table that will describe them */
 		u64 table = (from >> UNIT_SHIFT) * sizeof(struct unit) / BLOCK * BLOCK;

@@ -406,7 +406,7 @@ static int open_object(const char *path, bool make)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Unlocks explicitly: a child that was forked meanwhile has the lock too. */
+/* Unlocks explicitly: a child that was forked since has the lock too. */
 static void unlock_object(int fd)
 {
 	flock(fd, LOCK_UN);

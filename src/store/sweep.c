@@ -31,7 +31,7 @@ int64_t lath_store_sweep(struct lath_store *store)
 	ret = lath_store_iter_begin(store, NULL, &iter);
 	if (ret)
 		return ret;
-	/* an update looks again: what was written meanwhile stays */
+	/* an update looks again: what was written since stays */
 	while ((ret = iter_next_word(iter, &key, &word)) > 0) {
 		bool expired;
 

@@ -21,7 +21,7 @@ const char *lath_version(void)
 static const char *const meaning[] = {
 	[ENOENT] = "there is no such key, item, request or name",
 	[EEXIST] = "it is there already: the key, a range that overlaps, or the queued request",
-	[EAGAIN] = "it has changed meanwhile; read it again",
+	[EAGAIN] = "it has changed since; read it again",
 	[EINVAL] = "an argument is invalid",
 	[ENOMEM] = "there is not enough memory",
 	[ENOSPC] = "there is no room: below the store's limit, among the free keys, or on the disk",

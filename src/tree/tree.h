@@ -37,7 +37,7 @@ enum pool_kind { POOL_LEAF, POOL_INNER, POOL_KINDS };
 
 /* Memory for nodes of one kind (pool.c). It is type-stable: memory that was a leaf stays a leaf's,
  * or zeros, until the tree ends, so a hint may read the header of a node that has been retired
- * meanwhile. */
+ * in the meantime. */
 struct pool {
 	struct lath_spinlock lock;
 	u32 node_size;

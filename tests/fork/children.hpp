@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// For tests of fork(): children, and threads that work meanwhile.
+// For tests of fork(): children, and threads that work in the meantime.
 #pragma once
 
 #include <poll.h>

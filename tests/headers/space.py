@@ -258,7 +258,7 @@ class SpaceSubject(core.MemorySubject):
                                             for k in self.taken.overlaps(key, size)) == size
         right = size and inside and covered and not size % self.unit and not key % self.unit
         if not right and self.magazines():
-            return  # may be found later only, and change what others have meanwhile
+            return  # may be found later only, and change what others have in the meantime
         if covered and size and not inside:
             return  # adjacent segments: the header does not say
         result = self.lib.lath_space_free(self.space, key, size)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * lengths_test.c - the index of free runs by their lengths is without memory for a while: it is
- * not used meanwhile, and made again when there is some. So it is after a load.
+ * not used in the meantime, and made again when there is some. So it is after a load.
  */
 #undef NDEBUG
 #include <assert.h>

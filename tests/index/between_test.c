@@ -166,7 +166,7 @@ static bool trim_beside(unsigned int number, void (*call)(void))
 #define MOST_EMPTY 12u /* more leaves than a search without locks can compare at its end */
 
 static u64 hole_low[MOST_EMPTY]; /* first keys of the empty leaves, from right to left */
-static u64 appears;		 /* the key that is inserted meanwhile */
+static u64 appears;		 /* the key that is inserted in the meantime */
 static u64 goes;		 /* then the last key before the empty leaves is erased */
 
 static void appear_and_go(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * trim_test.c - what an index that shrank keeps: its levels, the fill of its leaves, its memory;
- * and that no version of a node comes back with memory that the host had meanwhile.
+ * and that no version of a node comes back with memory that the host had in the meantime.
  */
 #include <stdio.h>
 #include <stdlib.h>

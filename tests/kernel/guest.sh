@@ -212,7 +212,7 @@ group_type() {
 	[ "$(cat $group/type)" = "$2" ]
 }
 
-# The drive's group, likewise: the driver is away meanwhile.
+# The drive's group, likewise: the driver is away in the meantime.
 drive_domain() {
 	echo "$1" >/sys/bus/pci/drivers/nvme/unbind && group_type "$1" "$2"
 }

@@ -2,9 +2,9 @@
 /*
  * llds_fuzz CALLS [SEED [failing]] - random calls on /dev/llds from two threads: known and unknown
  * call numbers, structs filled with values near an edge, good and bad addresses, descriptors of all
- * kinds that are read, closed and opened meanwhile. It checks that errors are among the documented
- * ones and that no call writes beyond its struct; the kernel's own checkers do the rest. A seed
- * determines the sequence of each thread. failing: allocations may fail.
+ * kinds that are read, closed and opened in the meantime. It checks that errors are among the
+ * documented ones and that no call writes beyond its struct; the kernel's own checkers do the rest.
+ * A seed determines the sequence of each thread. failing: allocations may fail.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -242,7 +242,7 @@ void on_access(std::uintptr_t address, std::size_t size, bool write) {
         lines[static_cast<unsigned>(self)][line] |= write;
 }
 
-// The fiber has used the index before, elsewhere: what a thread has of its own is there.
+// The fiber has used the index before, elsewhere: what belongs to a thread is there.
 void body(void*, unsigned fiber) {
     std::uint64_t place = (fiber ? 1600 : 2400) * stride;
     lath_item it{place + 8, 2, 1};

@@ -290,7 +290,7 @@ private:
         lath_store_read_end(store_);
     }
 
-    // Each key with one of the values that it had meanwhile, or not at all.
+    // Each key with one of the values that it had in the meantime, or not at all.
     void scan(unsigned fiber, std::uint64_t called) {
         std::array<unsigned, points> seen{};
         if (!walk(seen))

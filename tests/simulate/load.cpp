@@ -49,7 +49,7 @@ u64 new_key(worker& w, u64 items) { return some_key(w, items) + 1 + w.random.bel
 
 void insert(structure& s, worker& w, u64 items) { s.insert(new_key(w, items), 5); }
 
-// Puts in or takes out, so that a worker has about 64 of its own.
+// Puts in or takes out, so that a worker has about 64.
 template <class Put, class Take>
 void put_or_take(worker& w, Put&& put, Take&& take) {
     if (w.random.below(128) >= w.own.size()) {

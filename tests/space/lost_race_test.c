@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * lost_race_test.c - what a space makes on first use, made by another call meanwhile.
+ * lost_race_test.c - what a space makes on first use, made by another call in the meantime.
  *
  * The library holds no lock while it allocates memory, so any call may run then. This allocator
  * makes calls on the same space in the middle of the n-th allocation of a script, for each n: what

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * pool_threads_test.c - enumeration while others allocate and free, and segments that are drained,
- * removed, added and limited meanwhile. pool_threads_test [rounds]; LATH_LONG=1: twenty times more.
+ * removed, added and limited in the meantime. pool_threads_test [rounds]; LATH_LONG=1: twenty times
+ * more.
  */
 #include <errno.h>
 #include <pthread.h>

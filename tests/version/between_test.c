@@ -250,7 +250,8 @@ static void leave_together(void)
 	MUST(!lath_versions_put(&set, &r[1], NULL));
 	MUST(!lath_versions_put(&set, &r[2], NULL)); /* r[1] leaves the middle of the chain */
 	where = MARKED;
-	MUST(!lath_versions_put(&set, &r[3], NULL)); /* r[2] leaves; r[4] and r[5] come meanwhile */
+	MUST(!lath_versions_put(&set, &r[3],
+				NULL)); /* r[2] leaves; r[4] and r[5] come in the meantime */
 	MUST(shown(&one) == &r[0]);
 	MUST(shown(NULL) == &r[5]);
 	MUST(!lath_versions_verify(&set, NULL, 0));

@@ -65,7 +65,7 @@ def empty_replica(cluster, rng, _server):
 
 
 def rewrite(cluster, rng, server):
-    """Every server writes its append-only file anew, one primary twice, and that one is killed meanwhile."""
+    """Every server writes its append-only file anew, one primary twice, and that one is killed in the meantime."""
     for one in cluster.servers:
         one("BGREWRITEAOF")
     time.sleep(rng.choice((0.0, 0.02, 0.1, 0.5)))
@@ -181,7 +181,7 @@ def move_at_once(server, target, slot):
 
 
 def move_by_keys(cluster, server, target, slot):
-    """As every release can: key by key, with ASK meanwhile."""
+    """As every release can: key by key, with ASK in the meantime."""
     target_id = target("CLUSTER", "MYID")
     port = cluster.addresses[cluster.servers.index(target)][1]
     target("CLUSTER", "SETSLOT", slot, "IMPORTING", server("CLUSTER", "MYID"))

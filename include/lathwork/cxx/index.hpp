@@ -101,7 +101,7 @@ public:
         : range_map(how) {
         fill(entries);
     }
-    // Reads `other` as an iterator does: other threads may change it meanwhile.
+    // Reads `other` as an iterator does: other threads may change it during the call.
     range_map(const range_map& other) : range_map(other.h_.how) { fill(other); }
     range_map(range_map&&) noexcept = default;
     range_map& operator=(const range_map& other) {
@@ -317,7 +317,7 @@ public:
         remove_starting(at.key());
         return ++at;
     }
-    // Erases what starts between them, also what other threads have inserted there meanwhile.
+    // Erases what starts between them, also what other threads insert there during the call.
     iterator erase(iterator from, iterator to) {
         while (from != to)
             from = erase(std::move(from));
@@ -351,7 +351,7 @@ public:
         return node ? add(node->where, std::move(node->value)) : insert_result{};
     }
     // Copies the ranges of `other` that overlap none here, and erases them there: 0 | -ENOMEM:
-    // those that were not copied are still there. No other thread changes these meanwhile.
+    // those that were not copied are still there. No other thread changes these during the call.
     result merge(range_map& other) {
         if (this != &other)
             for (iterator at = other.begin(); at != other.end(); ++at) {
@@ -553,7 +553,7 @@ public:
     }
     T* find(std::uint64_t point) const { return base::one(lath_index_lookup_item, point); }
     // The object that covers point, with a reference: pin(T&) takes it, or returns false if the
-    // object is about to go; unpin(T&) gives it back if the object left meanwhile. The rules are
+    // object is about to go; unpin(T&) gives it back if the object left since. The rules are
     // those of lath_index_lookup_pin(). nullptr: there is none, or it was refused.
     template <typename Pin, typename Unpin>
     T* find_pinned(std::uint64_t point, Pin&& pin, Unpin&& unpin) const {

@@ -131,7 +131,7 @@ public:
         detail::must({error_});
         detail::must(insert(std::move(from), std::move(to)));
     }
-    // Reads `other` as an iterator does: other threads may change it meanwhile.
+    // Reads `other` as an iterator does: other threads may change it during the call.
     point_map(const point_map& other) : point_map(other.how_) {
         detail::must({error_});
         detail::must(insert(other.begin(), other.end()));
@@ -389,7 +389,7 @@ public:
         erase(at.key());
         return ++at;
     }
-    // Erases what is between them, also what other threads have inserted there meanwhile.
+    // Erases what is between them, also what other threads insert there during the call.
     iterator erase(const iterator& from, iterator to) {
         if (from.at_end())
             return to;
@@ -433,7 +433,8 @@ public:
         return node ? add(node->first, std::move(node->second)) : result{};
     }
     // Copies the entries of `other` whose keys are not here, and erases them there: 0 | -ENOMEM:
-    // those that were not copied are still there. No other thread changes these keys meanwhile.
+    // those that were not copied are still there. No other thread changes these keys during the
+    // call.
     template <typename Order>
     result merge(point_map<K, V, Order>& other) {
         static_assert(std::is_copy_constructible_v<V>,

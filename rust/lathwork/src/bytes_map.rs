@@ -588,7 +588,7 @@ impl<K: Bytes, V> Drop for BytesMap<K, V> {
 }
 
 /// An entry of a [`BytesMap`] that is looked at: it derefs to the value. It stays valid while it
-/// lives, also if it is removed meanwhile, and is a section, as a [`Ref`](crate::Ref).
+/// lives, also if it is removed since, and is a section, as a [`Ref`](crate::Ref).
 pub struct BytesRef<'a, K, V> {
     word: u64,
     section: Section,
@@ -691,7 +691,7 @@ unsafe fn scan_words<K: Bytes, V>(
     sys::lath_bytes_scan(set, from, back | behind, words, AHEAD)
 }
 
-/// Entries of a [`BytesMap`] in order. It copies up to 32 ahead: what is removed meanwhile may
+/// Entries of a [`BytesMap`] in order. It copies up to 32 ahead: what is removed after that may
 /// still be seen.
 pub struct BytesEntries<'a, K: Bytes, V> {
     map: &'a BytesMap<K, V>,
@@ -793,7 +793,7 @@ impl<K: Bytes + fmt::Debug, V: fmt::Debug> fmt::Debug for BytesMap<K, V> {
 }
 
 impl<K: Bytes + Clone, V: Clone> Clone for BytesMap<K, V> {
-    /// A map of the same options. Another thread may change this one meanwhile.
+    /// A map of the same options. Another thread may change this one during the call.
     fn clone(&self) -> Self {
         let mut map = made(Self::try_with(self.options));
         map.extend(self.iter().map(|e| (e.key().clone(), e.value().clone())));

@@ -14,7 +14,7 @@ pub enum Reason<K = u64> {
     Overlaps(RangeInclusive<K>),
     /// The key, of bytes, is there already.
     Exists,
-    /// There is no such entry, or it has changed meanwhile.
+    /// There is no such entry, or it has changed since.
     Absent,
     /// The range is empty.
     Empty,

@@ -288,7 +288,7 @@ impl<V> Index<V> {
     pub(crate) fn pop(&self, first: bool) -> Option<Entry<'_, V>> {
         loop {
             let found = self.end(first)?;
-            // the section of `found` keeps a node's address from being used again meanwhile
+            // the section of `found` keeps a node's address from being used again in the meantime
             if self.remove_if(found.0, &found.2) {
                 return Some(found);
             }

@@ -311,7 +311,7 @@ impl<K: Key + fmt::Debug, V: fmt::Debug> fmt::Debug for IntervalMap<K, V> {
 }
 
 impl<K: Key, V: Clone> Clone for IntervalMap<K, V> {
-    /// A map of the same options. Another thread may change this one meanwhile.
+    /// A map of the same options. Another thread may change this one during the call.
     fn clone(&self) -> Self {
         let mut map = made(Self::try_with(self.options));
         map.extend(self.iter().map(|(range, value)| (range, (*value).clone())));

@@ -384,7 +384,7 @@ impl<K: Key + fmt::Debug, V: fmt::Debug> fmt::Debug for PointMap<K, V> {
 }
 
 impl<K: Key, V: Clone> Clone for PointMap<K, V> {
-    /// A map of the same options. Another thread may change this one meanwhile.
+    /// A map of the same options. Another thread may change this one during the call.
     fn clone(&self) -> Self {
         let map = made(Self::try_with(self.options));
         for (key, value) in self {

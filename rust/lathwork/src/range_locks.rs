@@ -243,7 +243,7 @@ impl<K: Key> RangeGuard<'_, K> {
 
     /// Changes the bounds. Keys that it gives up are free at once. If those that it gains are held or
     /// waited for it fails with [`NotLocked::Busy`]; locks made
-    /// [`with_deadlocks`](RangeLocks::with_deadlocks) wait for them, and hold the others meanwhile.
+    /// [`with_deadlocks`](RangeLocks::with_deadlocks) wait for them, and hold the others in the meantime.
     /// If it fails the range is as it was.
     pub fn resize(&mut self, range: impl RangeBounds<K>) -> Result<(), NotLocked> {
         let (first, last) = words(&range).ok_or(NotLocked::Empty)?;

@@ -290,7 +290,7 @@ impl<K: Key, V> RangeMap<K, V> {
         done.map_err(InsertError::with_keys)
     }
 
-    /// Removes the ranges for which `keep` returns false. One that another thread changes meanwhile
+    /// Removes the ranges for which `keep` returns false. One that another thread changes in the meantime
     /// may be kept.
     pub fn retain(&self, mut keep: impl FnMut(RangeInclusive<K>, &V) -> bool) {
         self.index.drop_some();
@@ -454,7 +454,7 @@ impl<K: Key + fmt::Debug, V: fmt::Debug> fmt::Debug for RangeMap<K, V> {
 }
 
 impl<K: Key, V: Clone> Clone for RangeMap<K, V> {
-    /// A map of the same options. Another thread may change this one meanwhile.
+    /// A map of the same options. Another thread may change this one during the call.
     fn clone(&self) -> Self {
         let mut map = made(Self::try_with(self.options));
         map.extend(self.iter().map(|(range, value)| (range, (*value).clone())));
@@ -534,7 +534,7 @@ impl<K: Key, V: Clone> IntoIterator for RangeMap<K, V> {
 }
 
 /// The ranges of a map in order, from [`RangeMap::iter`] or [`RangeMap::overlapping`]. It copies up
-/// to 32 ahead: what is removed meanwhile may still be seen.
+/// to 32 ahead: what is removed after that may still be seen.
 pub struct Ranges<'a, K: Key, V> {
     first: Option<Entry<'a, V>>,
     scan: Scan<'a, V>,

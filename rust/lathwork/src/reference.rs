@@ -9,7 +9,7 @@ use crate::section::Section;
 use crate::value;
 
 /// A value in a map. What it derefs to stays valid while it lives, also if the entry is removed
-/// meanwhile. It belongs to one thread.
+/// in the meantime. It belongs to one thread.
 ///
 /// It keeps removed values from being dropped, and the drop of a map waits for it: drop it soon.
 /// One that is forgotten (`mem::forget`) lasts until its thread ends.

@@ -191,7 +191,7 @@ pub(crate) unsafe fn free<V>(node: *mut Header, memory: &Memory) {
 ///
 /// # Safety
 ///
-/// The word is in an index and does not leave it meanwhile.
+/// The word is in an index and does not leave it in the meantime.
 pub(crate) unsafe fn share<V>(word: u64) {
     if !inline::<V>() {
         (*header_of(word)).uses.fetch_add(1, Ordering::Relaxed);

@@ -379,8 +379,8 @@ void bucket_sort_out(struct bytes_set *set, struct bucket *bucket)
 	}
 }
 
-/* Move n bytes of an array. Readers reject what they read meanwhile; each byte of the order leads
- * to a value. */
+/* Move n bytes of an array. Readers reject what they read in the meantime; each byte of the order
+ * leads to a value. */
 static void move_bytes(u8 *to, const u8 *from, u32 n)
 {
 #if LATH_CHECKED
@@ -399,7 +399,7 @@ static void move_bytes(u8 *to, const u8 *from, u32 n)
 /* Move n entries from i on to `to`. */
 static void move_entries(struct bucket *bucket, u32 to, u32 i, u32 n)
 {
-	LATH_ASSERT(bucket->version & 1); /* readers reject what they read meanwhile */
+	LATH_ASSERT(bucket->version & 1); /* readers reject what they read in the meantime */
 	LATH_ASSERT(max(to, i) + n <= bucket->room);
 	move_words(bucket_slice(bucket, to), bucket_slice(bucket, i), n);
 	move_bytes(bucket_order(bucket, to), bucket_order(bucket, i), n);

@@ -49,7 +49,7 @@
 #include "tree/tree.h"
 #include "lathwork/bytes.h"
 
-/* Result within the set: something has changed meanwhile, look again. */
+/* Result within the set: something has changed since, look again. */
 #define LOOK_AGAIN 1
 
 /* ---- words ---- */

@@ -416,7 +416,7 @@ void lengths_consider(struct tree *tree, u64 nodes)
 	if (nodes < lath_lengths_least || tree->shared_allocator || lengths_ready(tree))
 		return;
 	lengths = obtain(tree);
-	/* one thread files; the others search by summaries meanwhile */
+	/* one thread files; the others search by summaries in the meantime */
 	if (!lengths || READ_ONCE(lengths->crowded) || !lath_turn_trylock(&lengths->filing))
 		return;
 	LATH_ASSERT(lath_turn_held(&lengths->filing));

@@ -135,7 +135,7 @@ static __always_inline enum result search_entries(struct search *s, struct node 
 static __always_inline enum result search_leaf(struct search *s, struct node *leaf, u64 lockword,
 					       bool up)
 {
-	/* what a search of a leaf changes, to undo it if the leaf changed meanwhile */
+	/* what a search of a leaf changes, to undo it if the leaf changed since */
 	u64 at = s->at, found = s->found, found_room = s->found_room;
 	bool some = s->some;
 	enum result ret = HOLE_ON;
@@ -494,7 +494,7 @@ static void lower_entry_of(struct search *s, u64 key)
 	struct node *parent = level_find(s->tree, key, 1, &lockword);
 	int i = parent ? (int)inner_slot(parent, key) : -1;
 
-	/* a parent that changed meanwhile keeps its promise: a later search corrects it */
+	/* a parent that changed since keeps its promise: a later search corrects it */
 	if (i >= 0 && node_valid(parent, lockword))
 		gap_lower_entry(s->tree, parent, (unsigned int)i, &lockword);
 }
@@ -586,7 +586,7 @@ static bool search(struct search *s, const struct lath_hole_request *want)
 }
 
 /* Take the hole that was found, if there is a reserve, or look whether it is one: the search read
- * its leaves one after the other, and items may have moved between them meanwhile. 0 | -EEXIST: it
+ * its leaves one after the other, and items may have moved between them since. 0 | -EEXIST: it
  * is not | -ENOMEM */
 static int take_hole(struct search *s, u64 value, struct reserve *reserve)
 {

@@ -5,7 +5,7 @@
  * A list is an array that is filled from the front. Readers take no lock: an element is complete
  * before `used` grows, and an erase sets its `order` to 0. A full array is replaced by another one
  * with the elements that are left, an empty one leaves the tree; both are freed after a grace
- * period. A writer that found an array which has been replaced meanwhile (`gone`) looks again.
+ * period. A writer that found an array which has been replaced since (`gone`) looks again.
  */
 #include "set/interval/set.h"
 

@@ -58,7 +58,7 @@ static void count_freed(struct lath_space *space, struct segment *segment, u64 s
 }
 
 /* Frees [key, key + size), which lies in the item. Memory is needed only if a tail of the item
- * remains: the tail is split off first. 0 | -EINVAL (it changed meanwhile) | -ENOMEM. No lock held.
+ * remains: the tail is split off first. 0 | -EINVAL (it changed since) | -ENOMEM. No lock held.
  */
 static int index_free_part(struct lath_space *space, const struct lath_item *item, u64 key,
 			   u64 size)
@@ -78,7 +78,7 @@ static int index_free_part(struct lath_space *space, const struct lath_item *ite
 	if (item->key < key) {		  /* the head stays */
 		ret = lath_index_resize(space->index, item->key, key - item->key);
 	} else {
-		/* by value: not an arena that has taken its place meanwhile */
+		/* by value: not an arena that has taken its place since */
 		ret = lath_index_erase_if(space->index, key, item->value, NULL);
 		lath_fetch_add(&space->ranges, ret ? 0 : -1ull);
 	}

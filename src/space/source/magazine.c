@@ -271,7 +271,7 @@ void slots_lock(struct lath_space *space)
 {
 	unsigned int i, rounds = 0;
 
-	lath_spin_lock(&space->lock); /* no slot is made meanwhile */
+	lath_spin_lock(&space->lock); /* no slot is made in the meantime */
 	for (i = 0; i < SLOTS; i++)
 		while (space->slot[i] && !lath_spin_trylock(&space->slot[i]->lock))
 			lath_spin_wait(&rounds);

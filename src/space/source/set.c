@@ -54,7 +54,7 @@ static void recent_make(struct lath_space *space)
 	if (recent)
 		return;
 	recent = space_alloc(space, RECENT * sizeof(*recent));
-	/* another thread may have made it meanwhile: the first one stays */
+	/* another thread may have made it since: the first one stays */
 	lath_spin_lock(&space->lock);
 	there = space->recent;
 	if (!there)

@@ -59,7 +59,7 @@ static struct node *lock_after_tries(struct tree *tree, u64 key)
 
 /* ---- a point ---- */
 
-/* Look for point in the leaf that covers it. Returns true if nothing changed meanwhile; *ret: 0 |
+/* Look for point in the leaf that covers it. Returns true if nothing changed since; *ret: 0 |
  * -ENOENT. */
 static __always_inline bool look_in(const struct tree *tree, struct node *leaf, u64 lockword,
 				    u64 point, struct lath_item *found, int *ret)

@@ -4,9 +4,9 @@
  *
  * All of them walk over the keys in ascending order and pass items: those of an entry of an inner
  * node at once, if its count is valid; those of a leaf by a mask. What has been passed is a set of
- * keys, not of nodes, so it stays right whatever moves between nodes meanwhile. Counts that a walk
- * finds outdated are refreshed: it visits O(log n) nodes, and those that changed since the last
- * walk.
+ * keys, not of nodes, so it stays right whatever moves between nodes in the meantime. Counts that a
+ * walk finds outdated are refreshed: it visits O(log n) nodes, and those that changed since the
+ * last walk.
  */
 #include "tree/watch/rank.h"
 

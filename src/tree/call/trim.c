@@ -162,7 +162,7 @@ static size_t move_some(struct tree *tree, size_t *budget, bool *more)
 			*more = false;
 			return done;
 		}
-		/* it was changed meanwhile: it counts, so that the loop ends, and a later trim
+		/* it was changed since: it counts, so that the loop ends, and a later trim
 		 * comes back */
 		if (!move_node(tree, node, fresh, kind))
 			continue;

@@ -108,7 +108,7 @@ static bool post_replace(struct posting *p, struct node *up, unsigned int at, u6
 	bool claimed = claim_posting(p->node);
 
 	LATH_ASSERT(node_is_locked(up) && node_level(up) == node_level(p->node) + 1);
-	/* If another thread has posted the node meanwhile, the entry is right already. */
+	/* If another thread has posted the node since, the entry is right already. */
 	if (claimed) {
 		WRITE_ONCE(other->no_downlink,
 			   1); /* alive: its downlink is in `up`, which is locked */
@@ -232,7 +232,7 @@ static bool post_add(struct posting *p, struct node *up, unsigned int at, u64 lo
 }
 
 /* The topmost level had more than one node: put a root above it. Returns false if there is no
- * memory, or if that level has gone meanwhile. No lock held. */
+ * memory, or if that level has gone since. No lock held. */
 static bool add_root(struct tree *tree, unsigned int level, struct reserve *reserve)
 {
 	struct node *node = reserve_take_inner(tree, reserve);
@@ -278,7 +278,7 @@ static bool post_step(struct posting *p)
 	/* Read under the parent's lock: a node's low fence falls without it, but its separator does
 	 * not change. */
 	low = READ_ONCE(node->low);
-	if (low < up->low) { /* it fell meanwhile, past this parent */
+	if (low < up->low) { /* it fell since, past this parent */
 		node_unlock_clean(up);
 		return true;
 	}

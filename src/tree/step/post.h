@@ -25,7 +25,7 @@ static inline void link_right(struct node *left, struct node *fresh)
  * Give the node a downlink, or lower its separator to the node's low fence; then the same for inner
  * nodes that were split or moved by that. If memory for an inner node is missing, the node keeps
  * no_downlink, and a later call for a leaf near it tries again. In a read-side critical section, so
- * that no node met here is reused meanwhile; no lock held.
+ * that no node met here is reused in the meantime; no lock held.
  */
 void post(struct tree *tree, struct node *node, struct reserve *reserve);
 /* Post some of the leaves right of `leaf` that found no memory earlier. Conditions as for post. */

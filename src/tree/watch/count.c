@@ -127,8 +127,8 @@ static u64 count_node(struct tree *tree, struct node *node)
 }
 
 /* The items with keys of entry i of a locked inner node, with COUNT_VALID; 0: they are not known.
- * The nodes below are locked one after the other: if keys move between two of them meanwhile, the
- * second does not begin where the first one ended. */
+ * The nodes below are locked one after the other: if keys move between two of them in the meantime,
+ * the second does not begin where the first one ended. */
 static u64 count_entry(struct tree *tree, struct node *inner, unsigned int i)
 {
 	u64 from = node_key(inner, i), last = inner_end(inner, i), sum = COUNT_VALID, count;

@@ -8,7 +8,7 @@
  * again. Nothing shared is written.
  *
  * A descent is right without an RCU read-side critical section too, where node memory is
- * type-stable: a node that was retired and reused meanwhile is another live node of this tree, so
+ * type-stable: a node that was retired and reused since is another live node of this tree, so
  * at worst the descent ends in another leaf, whose fence keys, read under its lockword, tell.
  */
 #ifndef LATH_INDEX_DESCEND_H

@@ -3,7 +3,7 @@
  * finger.h - each thread, or processor, remembers the two leaves it used last and tries them first.
  *
  * Neighbouring keys are used together; then a finger saves the descent. A finger is a hint: the
- * leaf may have been merged away meanwhile, or even be another leaf of the same tree. Its memory
+ * leaf may have been merged away since, or even be another leaf of the same tree. Its memory
  * stays a leaf's as long as the tree lives, its lockword says whether it is DEAD, and its version
  * never repeats, so the fence keys read under its lockword decide. The tree is recognised by an id
  * that is never used twice. With LATH_NODE_EACH, where a retired leaf is freed, there are no
