@@ -1,12 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
-"""readme_test.py ROOT: the first programs of the book are those in examples/, which are built and run."""
+"""readme_test.py ROOT: the first programs of the book are those in examples/, and so is the C++ of README.md; they are built and run."""
 import pathlib
 import re
 import sys
+import textwrap
 
 root = pathlib.Path(sys.argv[1])
 wrong = 0
+block = re.search(r"^  ```cpp\n(.*?)^  ```$", (root / "README.md").read_text(), re.S | re.M)
+if not block or textwrap.indent(textwrap.dedent(block[1]), "    ") not in (root / "examples/sessions.cpp").read_text():
+    print("README.md: its C++ is not a part of examples/sessions.cpp")
+    wrong = 1
 for language, chapter in (("c", "install"), ("cpp", "install"), ("sh", "command")):
     blocks = re.findall(r"^```(\w+)\n(.*?)^```$", (root / "doc" / f"{chapter}.md").read_text(), re.S | re.M)
     file = root / "examples" / f"quickstart.{language}"
