@@ -262,7 +262,8 @@ void add(CLI::App& app) {
         ->type_name("NAME")
         ->needs("--dump");
     sub->add_option("--unit", ask->unit,
-                    "Round sizes and alignments up to a multiple; by default 1, or that of --dump")
+                    "Round sizes and alignments up to a multiple; default: 1, or the unit recorded "
+                    "in --dump")
         ->type_name("N")
         ->check(power_of_two)
         ->transform(whole_number(1));

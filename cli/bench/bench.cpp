@@ -383,8 +383,7 @@ void define_program(CLI::App& app, char** argv) {
     auto* quick = bench->add_flag("--quick", asked->quick,
                                   "smaller sizes and fewer repetitions: under a minute per table");
     bench->add_flag("--full", asked->full, "all sizes, all rounds")->excludes(quick);
-    bench->add_flag("--brief", asked->opt.brief,
-                    "without the subjects that say least beside the others");
+    bench->add_flag("--brief", asked->opt.brief, "skip the less informative peers");
     bench->add_option("--threads", asked->opt.threads, "numbers of threads")
         ->delimiter(',')
         ->type_name("N")

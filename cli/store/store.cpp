@@ -263,7 +263,7 @@ void add(CLI::App& app) {
         "done\n"
         "until then is saved. The shell keeps its lines in ~/.lath_history (mode 0600), in\n"
         "$XDG_STATE_HOME/lath_history, or where LATH_HISTORY says; LATH_HISTORY= keeps none.\n"
-        "Exit codes: 0 done, 1 failed, no such key, or another value than expected, 130 "
+        "Exit codes: 0 done, 1 error, key not found, or value not the expected one, 130 "
         "interrupted, 100 and "
         "above\n"
         "wrong usage.");

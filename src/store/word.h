@@ -17,8 +17,9 @@
  *   WORD_NIBBLES + n     a value of 8 + n characters, 4 bits each, from bit 0 on
  *   any other tag        a value of 8 bytes, the last of which is inverted
  *
- * A value of 8 bytes whose last one would be a tag above, 19 of 256, is bare. The inverted bytes of
- * these tags are those that end few numbers and no text: 0xe9 to 0xfb.
+ * A value of 8 bytes is in the word unless its inverted last byte equals one of the 19 tags above:
+ * then it is stored as WORD_BARE. The tags are chosen so that text never ends in such a byte, and
+ * few numbers do: 0xe9 to 0xfb.
  *
  * No key has the word 0.
  */

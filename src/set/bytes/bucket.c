@@ -5,8 +5,9 @@
  * A writer changes a bucket in place, under its lock, with an odd version. A bucket without room is
  * copied into a larger one; the copy takes its place if the version is still the same. Readers take
  * no lock: what they found counts if the version did not change. A value that they read was always
- * that of a record of this bucket, so they may look at its key before they know. What a bucket
- * held when it was left for good was true then, hence during the call of each reader in it.
+ * that of a record of this bucket, so they may look at its key before they know. A reader
+ * that is still in a replaced bucket returns what the bucket held when it was replaced; that moment
+ * lies within the reader's call, so the answer is linearizable.
  */
 #include "set/bytes/bucket.h"
 #include "set/bytes/memory.h"

@@ -88,9 +88,8 @@ struct layer {
 	struct lath_index index;
 	struct layer *next; /* of all layers of the set */
 	u64 rank;	    /* of the step whose slices the index has */
-	u32 known;  /* bytes of the prefix: 8 more than the depth in a layer of lengths, with
-		       zeros behind the end; the whole key in a layer of tags. It follows the struct
-		     */
+	u32 known;  /* length of the prefix, which follows this struct: the depth; in a layer of
+		       lengths the depth + 8, padded with zeros; in a layer of tags the whole key */
 	u32 forked; /* a word of the index was not that of a record */
 	/* of a set with LATH_RANKS, not in the root (count.h) */
 	struct lath_spinlock lock;

@@ -2,8 +2,8 @@
 /*
  * row.c - rows: a few versions of one key, as an array of their values and nothing else.
  *
- * A record more is a new row. Apart from that a change is one store: another value or 0 in the
- * place of one. So readers take no lock and compare no version, but the first word may tell them
+ * To add a record, the row is copied. To replace or erase one, a word is stored in place (0:
+ * erased). So readers take no lock and compare no version, but the first word may tell them
  * that the row was left for good: there it is a link of a list, and they look again. A writer sets
  * a bit of the first word to lock the row.
  */

@@ -202,9 +202,9 @@ void gap_propagate(struct tree *tree, u64 first, u64 last, unsigned int from, un
 /* The node has no place for the request: measure it, and let it promise no more than that, unless
  * it changed since its lockword was `lockword` or is locked. */
 void gap_lower_node(const struct tree *tree, struct node *node, u64 lockword);
-/* The region of entry i of an inner node has no place: let the entry promise no more than
- * the nodes below do, likewise. *lockword follows if that changes the node. In a read-side critical
- * section. */
+/* The search found nothing under entry i: lower the entry's summary to what the nodes below promise
+ * now, unless `inner` changed since *lockword or is locked. Updates *lockword if that changes the
+ * node. In a read-side critical section. */
 void gap_lower_entry(const struct tree *tree, struct node *inner, unsigned int i, u64 *lockword);
 
 /* ---- verify ---- */

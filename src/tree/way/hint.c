@@ -16,8 +16,8 @@
 unsigned int lath_hint_least = LATH_HINT_MISSES > 1 ? 1024 : 1;
 
 #define HUGE_SEGMENT (2ul << 20)
-/* Steps of the first block per leaf, at most; they are a power of two times as long as in a block
- * with that many, so there may be half as many. The same for a block below. */
+/* Target steps per leaf: the root block has between ROOT_STEPS / 2 and ROOT_STEPS, because the
+ * length of a step is a power of two; lower blocks likewise with BLOCK_STEPS. */
 #define ROOT_STEPS 3
 #define BLOCK_STEPS 2
 /* The first block has at least half as many steps, if keys lie far apart; and 1/MARGIN more behind
