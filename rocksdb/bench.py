@@ -3,7 +3,7 @@
 
 Drives the packaged db_bench with the library, or a db_bench of RocksDB 11 with the memtable in it; the program is the same for
 both memtables. A workload runs with one memtable and with the other one
-by turns, all of it in memory: no log, and but for one workload no flush. A ratio is that of one pair of runs; printed are
+alternately, all of it in memory: no log, and but for one workload no flush. A ratio is that of one pair of runs; printed are
 the medians, and the least and the largest ratio. Full memtables: entries in one when it is full, of which no time is taken.
 """
 import argparse

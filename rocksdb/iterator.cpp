@@ -24,7 +24,7 @@ void iterator::look(const lath_bytes_key* key, bool back, bool beside) {
     at_ = n ? ahead(0) : nullptr;
 }
 
-// Go on from the entry it stands on, of which the neighbours are not known.
+// Go on from the entry it is at, of which the neighbours are not known.
 void iterator::go_on(bool back) {
     const lath_bytes_key key = key_of_entry(at_);
     const bool used_up = i_ == ends_[back];

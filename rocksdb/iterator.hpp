@@ -56,7 +56,7 @@ public:
 private:
     // Entries read at first, and at most, in one go.
     static constexpr uint32_t least = 4, most = 512;
-    // The begin of an entry is fetched into the cache so many steps before it is read, and the
+    // The begin of an entry is fetched into the cache this many steps before it is read, and the
     // rest of it: RocksDB reads the keys of some entries before it reads values.
     static constexpr uint32_t early = 8, soon = 4;
 
@@ -113,7 +113,7 @@ private:
     void look(const lath_bytes_key* key, bool back, bool beside);
 
     memtable* table_;
-    const char* at_ = nullptr; // the entry it stands on, or none
+    const char* at_ = nullptr; // the entry it is at, or none
     uint64_t seen_ = 0; // the memtable's changes before these were read
     uint32_t i_ = 0; // the next one in ahead_
     uint32_t ends_[2] = {0, 0}; // how many there are, for steps forward and back; one of them is 0

@@ -12,8 +12,8 @@ namespace {
 // The first slab is small: there are memtables with few entries, or none.
 constexpr size_t least_slab = 1024, largest_slab = 2048;
 
-// Up to so many bytes neighbours are merged more often: there are few to sort, and the memtable is
-// full the earlier the more of them lie idle.
+// Up to this many bytes neighbours are merged more often: there are few to sort, and the memtable
+// is full the earlier the more of them lie idle.
 constexpr size_t small = size_t{1} << 20;
 
 // Most blocks are small, so they are in units of 8 bytes. Larger ones are in units of 16, and of

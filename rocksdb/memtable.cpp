@@ -16,7 +16,7 @@ namespace lath_rocksdb {
 
 namespace {
 
-// Is one of so many entries in the sample, by its sequence number?
+// Is the entry, one of this many, in the sample, by its sequence number?
 bool is_sampled(const lath_bytes_key& key, uint64_t one_in) {
     return key.tag * 0x9e3779b97f4a7c15 >> 32 & (one_in - 1) ? false : true;
 }

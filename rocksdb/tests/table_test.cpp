@@ -63,7 +63,7 @@ place placed(const char* entry) {
 
 bool same(const place& a, const place& b) { return a.key == b.key && a.sequence == b.sequence; }
 
-// The iterator stands on the model's place.
+// The iterator is at the model's place.
 void expect_at(rocksdb::MemTableRep::Iterator& it, const model& m, model::const_iterator at) {
     EXPECT(it.Valid() == (at != m.end()));
     if (at != m.end())
@@ -307,7 +307,7 @@ void check_estimates() {
 }
 
 // Memory that fails: an insert throws, changes nothing, and can be made again. `pass`: of the
-// blocks that an insert asks for, so many can be had.
+// blocks that an insert asks for, this many can be had.
 void check_failing(int pass) {
     blocks arena;
     const auto table = make_table(arena, false); // which takes nothing
@@ -465,7 +465,7 @@ void check_others() {
 }
 
 // Entries that come in order do not wait: when the memtable is full it takes no more memory. Others
-// do, with keys that share no eight bytes, each of a size of its own.
+// do, with keys that share no eight bytes, each of another size.
 void check_in_order(bool descending) {
     for (const bool ordered : {true, false}) {
         int grown = 0;

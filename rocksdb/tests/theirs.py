@@ -2,8 +2,8 @@
 """theirs.py DIRECTORY [crash] [SECONDS]: RocksDB's own tests with this memtable, in the directory that tools/rocksdb-build made.
 
 memtablerep_bench and db_bench with both memtables, of which db_bench must find the same; the tests of memtables, iterators, deleted
-ranges, merges and transactions, but those in differences.txt; db_crashtest.py with the options that it draws, for so many seconds
-(120) in each of its modes. crash: nothing but this, for so many seconds in all, and with other intervals between kills.
+ranges, merges and transactions, but those in differences.txt; db_crashtest.py with the options that it draws, for this many seconds
+(120) in each of its modes. crash: nothing but this, for this many seconds in all, and with other intervals between kills.
 """
 import fnmatch
 import itertools
@@ -24,7 +24,7 @@ CRASH = sys.argv[2:3] == ["crash"]
 SECONDS = int((sys.argv[2 + CRASH:] or ["120"])[0])
 SOURCE, DEBUG, RELEASE = AT / "source", AT / "Debug", AT / "Release"
 LIMIT = 1200  # seconds that one of RocksDB's test programs may take
-# Of programs that take longer one part of so many is run, which one by chance.
+# Of programs that take longer one part of this many is run, which one by chance.
 PARTS = {"transaction_test": 4, "write_prepared_transaction_test": 4}
 # Programs in which entries wait for others in each memtable. Those of the others are wrapped in a memtable of the tests' that does not
 # pass on that they are full, so RocksDB's count of their memory would change behind it; there they are too small to wait.
@@ -35,11 +35,11 @@ WAIT = {"LATH_ROCKSDB_WAIT": "1"}
 MODES = [[], ["--simple"], ["--cf_consistency"], ["--txn"], ["--optimistic_txn"]]
 INTERVAL = 12  # seconds from a start to a kill
 VERIFY = 300  # seconds that the last start of a run may take, which verifies
-KEYS = 60000  # so many that a start verifies all of them before the next kill
+KEYS = 60000  # this many that a start verifies all of them before the next kill
 
 
 def run(command, seconds, directory, more=None):
-    """Returns (output, exit status; None: it was ended after so many seconds)."""
+    """Returns (output, exit status; None: it was ended after this many seconds)."""
     environment = {**os.environ, "TEST_TMPDIR": directory, **(more or {})}
     with subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
                           env=environment, cwd=directory, start_new_session=True) as process:
@@ -179,7 +179,7 @@ def listed(counts):
 
 
 def crash_long(seconds):
-    """The crash test alone, for so many seconds: the modes by turns, with other intervals each time, and sums of the counts."""
+    """The crash test alone, for this many seconds: the modes in rotation, with other intervals each time, and sums of the counts."""
     sums, found, end = {}, 0, time.monotonic() + seconds
     for i in itertools.count():
         left = int(end - time.monotonic())
