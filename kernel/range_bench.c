@@ -7,7 +7,7 @@
  *
  * Three loads, one after the other: lock (a range of 16 pages or, beside it, the semaphore for
  * writing, and the pages' counters), query (which region has a page; the semaphore for reading),
- * map (a region of 1 to 16 pages over what is there). A thread works in a part of its own. At the
+ * map (a region of 1 to 16 pages over what is there). A thread works in its own part. At the
  * end the counters must be what was counted, and each page must have what its thread put there
  * last: loading fails if not. Results: the kernel's log.
  */

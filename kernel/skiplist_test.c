@@ -16,10 +16,10 @@
  *
  * At the end one thread inserts `keys` random 64-bit keys into a new index and looks them up,
  * singly and in batches. Then one thread allocates `holes` extents of 1 to 8 pages, from the top of
- * a space that they make 90 % full, and so many times frees one at random and allocates another.
- * The rbtree is walked down from its highest extent, as the IOMMU drivers of 2013 did; the maple
- * tree keeps track of gaps. Results: the kernel's log, and /sys/kernel/debug/skiplist_test while
- * the module is loaded.
+ * a space that they make 90 % full, and then a number of times frees one at random and allocates
+ * another. The rbtree is walked down from its highest extent, as the IOMMU drivers of 2013 did; the
+ * maple tree keeps track of gaps. Results: the kernel's log, and /sys/kernel/debug/skiplist_test
+ * while the module is loaded.
  */
 #include <linux/completion.h>
 #include <linux/debugfs.h>

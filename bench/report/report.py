@@ -378,10 +378,10 @@ def write_markdown(path, tables, simulation, published_tables):
         published = published_tables.get(t.name)
         parts.append(f"\n## {section['title']}\n\n{section['job']}\n\n    {t.command()}\n\n{standing_words(t)}. {run_facts(t)}\n")
         parts += [f"- {name}: {about}" for name, about in who_is_who(r["subject"] for r in t.rows)]
+        parts.append("\n" + markdown_table(*ratio_table(t)))
         if published:
             parts.append(f"\n{published['source']}. {published['what']}. Published figures; below each, the same here.\n")
             parts.append(markdown_table(*published_table(t, published)))
-        parts.append("\n" + markdown_table(*ratio_table(t)))
         parts += [f"- {remark}" for remark in t.remarks()]
     if simulation.rows:
         parts.append(f"\n## Simulated scaling\n\n{SIMULATED}\n\n    ./run simulate --json\n\n{simulated_runs(simulation)}\n")

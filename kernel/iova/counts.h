@@ -25,7 +25,7 @@ extern atomic_t iova_domains;
 /* Calls are timed. */
 extern bool iova_timing;
 
-/* Count an allocation of so many pages, which took ns (0: not timed). */
+/* Count an allocation of this many pages, which took ns (0: not timed). */
 void count_alloc(unsigned long pages, bool failed, u64 ns);
 /* Count a free likewise. */
 void count_free(bool wrong, u64 ns);

@@ -11,9 +11,9 @@
  *
  * While a device is bound its 32-bit space is held to `fill` percent: mappings of 1 to 256 pages,
  * each power of two equally often, twice as often replaced at random as there are. A line PAGES
- * THREADS OPS starts threads, each of which maps a buffer of so many pages and unmaps it, OPS
+ * THREADS OPS starts threads, each of which maps a buffer of PAGES pages and unmaps it, OPS
  * times. The file then tells how much is held, and mean, median and 99th percentile of both calls
- * in ns. The device does nothing with the mappings; one without a driver of its own is right.
+ * in ns. The device does nothing with the mappings; one without a driver is right.
  */
 #include <linux/completion.h>
 #include <linux/debugfs.h>

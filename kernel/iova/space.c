@@ -5,7 +5,7 @@
 #include <linux/log2.h>
 #include <linux/minmax.h>
 
-/* All pages up to an address of so many bits. */
+/* All pages up to an address of this many bits. */
 #define ADDRESS_BITS 52
 
 int iova_space_reserve(struct lath_space *space, struct iova_domain *iovad, unsigned long lo,

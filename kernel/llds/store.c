@@ -44,7 +44,7 @@ static void bury(struct llds_store *store)
 }
 
 /* A grace period has passed: no reader can look at the counts of the entries in `waiting` any more.
- * Frees them, and starts another round for the entries retired meanwhile. */
+ * Frees them, and starts another round for the entries retired since. */
 static void burial_work(struct work_struct *work)
 {
 	struct llds_store *store = container_of(to_rcu_work(work), struct llds_store, burial);

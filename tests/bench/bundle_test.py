@@ -43,7 +43,7 @@ def check_refused(lath, scratch):
         with open(path, "w", encoding="utf-8") as mine:
             mine.write("mine")
     before = content(scratch)
-    for path, reason in ((full, "not empty"), (file, "no directory"), (os.path.join(scratch, "no", "such"), "No such file")):
+    for path, reason in ((full, "not empty"), (file, "not a directory"), (os.path.join(scratch, "no", "such"), "No such file")):
         error = bundle(lath, path, code=1)
         if path not in error or reason not in error:
             sys.exit(f"--bundle {path}: the error does not name it and '{reason}': {error}")
