@@ -190,9 +190,8 @@ static u64 apply_ranges(u64 *state, enum call call, unsigned int key, unsigned i
 }
 
 /* Returns what the call returns when the contents are *state, and sets *state to the contents after
- * it. `seen`: what it returned. */
-static u64 apply(u64 *state, enum call call, unsigned int key, unsigned int n, unsigned int value,
-		 u64 seen)
+ * it. */
+static u64 apply(u64 *state, enum call call, unsigned int key, unsigned int n, unsigned int value)
 {
 	u64 s = *state;
 	unsigned int k = cover(s, key), i;
@@ -246,11 +245,6 @@ static u64 apply(u64 *state, enum call call, unsigned int key, unsigned int n, u
 			return EAGAIN;
 		*state = with(s, key, at(s, key) >> 4, value);
 		return 0;
-	case HOLE:
-	case LAST:
-	case BEST:
-	case FIND:
-		return apply_hole(state, call, n, value, seen);
 	default:
 		return apply_ranges(state, call, key, n, value);
 	}
@@ -375,7 +369,8 @@ static void replay(unsigned int thread, unsigned int order, u64 *state, bool *ag
 {
 #define CALL(t, place, call, key, n, value)                                                      \
 	if (thread == (t) && order == (place)) {                                                 \
-		u64 want = apply(state, call, key, n, value, results[t][place]);                 \
+		u64 want = (call) >= HOLE ? apply_hole(state, call, n, value, results[t][place]) \
+					  : apply(state, call, key, n, value);                   \
 		*agrees &= (call) == SCAN || (call) == ERASE_RANGE || want == results[t][place]; \
 	}
 	SCRIPT

@@ -393,7 +393,7 @@ static void not_loaded(unsigned int flags, struct stream *s)
 	assert(load_into(other, s, "read") == -EPERM);
 	s->error = 0;
 	s->data[0] ^= 1;
-	assert(load_into(other, s, "no saved space") == -EBADMSG);
+	assert(load_into(other, s, "not a saved space") == -EBADMSG);
 	s->data[0] ^= 1;
 	s->size--;
 	lath_space_destroy(other);
