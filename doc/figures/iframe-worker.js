@@ -19,6 +19,73 @@
  * FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS
  * IN THE SOFTWARE.
  *
- * shim/index.js of the npm package iframe-worker 1.0.4, unchanged: a browser starts no worker for a page
+ * shim/index.js of the npm package iframe-worker 1.0.4 with line breaks: a browser starts no worker for a page
  * of a file:// address, and the search of the book is one. */
-"use strict";(()=>{function c(s,n){parent.postMessage(s,n||"*")}function d(...s){return s.reduce((n,e)=>n.then(()=>new Promise(r=>{let t=document.createElement("script");t.src=e,t.onload=r,document.body.appendChild(t)})),Promise.resolve())}var o=class extends EventTarget{constructor(e){super();this.url=e;this.m=e=>{e.source===this.w&&(this.dispatchEvent(new MessageEvent("message",{data:e.data})),this.onmessage&&this.onmessage(e))};this.e=(e,r,t,i,m)=>{if(r===`${this.url}`){let a=new ErrorEvent("error",{message:e,filename:r,lineno:t,colno:i,error:m});this.dispatchEvent(a),this.onerror&&this.onerror(a)}};let r=document.createElement("iframe");r.hidden=!0,document.body.appendChild(this.iframe=r),this.w.document.open(),this.w.document.write(`<html><body><script>postMessage=${c};importScripts=${d};addEventListener("error",({error})=>{parent.dispatchEvent(new ErrorEvent("error",{filename:"${e}",error}))})<\/script><script src=${e}?${+Date.now()}><\/script></body></html>`),this.w.document.close(),onmessage=this.m,onerror=this.e,this.r=new Promise((t,i)=>{this.w.onload=t,this.w.onerror=i})}terminate(){this.iframe.remove(),onmessage=onerror=null}postMessage(e){this.r.catch().then(()=>{this.w.dispatchEvent(new MessageEvent("message",structuredClone({data:e})))})}get w(){return this.iframe.contentWindow}};window.IFrameWorker=o;location.protocol==="file:"&&(window.Worker=o);})();
+"use strict";
+(() => {
+  function c(s, n) {
+    parent.postMessage(s, n || "*");
+  }
+  function d(...s) {
+    return s.reduce(
+      (n, e) =>
+        n.then(
+          () =>
+            new Promise((r) => {
+              let t = document.createElement("script");
+              ((t.src = e), (t.onload = r), document.body.appendChild(t));
+            }),
+        ),
+      Promise.resolve(),
+    );
+  }
+  var o = class extends EventTarget {
+    constructor(e) {
+      super();
+      this.url = e;
+      this.m = (e) => {
+        e.source === this.w &&
+          (this.dispatchEvent(new MessageEvent("message", { data: e.data })),
+          this.onmessage && this.onmessage(e));
+      };
+      this.e = (e, r, t, i, m) => {
+        if (r === `${this.url}`) {
+          let a = new ErrorEvent("error", {
+            message: e,
+            filename: r,
+            lineno: t,
+            colno: i,
+            error: m,
+          });
+          (this.dispatchEvent(a), this.onerror && this.onerror(a));
+        }
+      };
+      let r = document.createElement("iframe");
+      ((r.hidden = !0),
+        document.body.appendChild((this.iframe = r)),
+        this.w.document.open(),
+        this.w.document.write(
+          `<html><body><script>postMessage=${c};importScripts=${d};addEventListener("error",({error})=>{parent.dispatchEvent(new ErrorEvent("error",{filename:"${e}",error}))})<\/script><script src=${e}?${+Date.now()}><\/script></body></html>`,
+        ),
+        this.w.document.close(),
+        (onmessage = this.m),
+        (onerror = this.e),
+        (this.r = new Promise((t, i) => {
+          ((this.w.onload = t), (this.w.onerror = i));
+        })));
+    }
+    terminate() {
+      (this.iframe.remove(), (onmessage = onerror = null));
+    }
+    postMessage(e) {
+      this.r.catch().then(() => {
+        this.w.dispatchEvent(new MessageEvent("message", structuredClone({ data: e })));
+      });
+    }
+    get w() {
+      return this.iframe.contentWindow;
+    }
+  };
+  window.IFrameWorker = o;
+  location.protocol === "file:" && (window.Worker = o);
+})();
