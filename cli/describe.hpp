@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// What a command says of its options, read from its parser: for completions and manual pages.
+// Describes a command and its options, read from its parser, for completions and manual pages.
 // A companion program (companions.hpp) hands it over as JSON.
 #pragma once
 

@@ -42,11 +42,11 @@ def ticks(low, high, most=5):
     """Round numbers of a log axis, at least two of them: powers of ten, or 1, 2, 5 of each; where the axis is short, multiples of
     one such number."""
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    for steps in ((1, 2, 5), (1, 3), (1,)):
+    for steps in ((1, 2, 5), (1, 3)):
         found = [step * 10.0 ** e for e in decades for step in steps if low <= step * 10.0 ** e <= high]
         if 2 <= len(found) <= most:
             return found
-    for apart in range(2, len(decades)):
+    for apart in range(1, len(decades)):
         found = [10.0 ** e for e in decades if e % apart == 0 and low <= 10.0 ** e <= high]
         if 2 <= len(found) <= most:
             return found

@@ -275,8 +275,8 @@ KEY = ("<p class=\"key\"><span class=\"accent\">●</span> against the structure
 
 
 def badge(t):
-    noise = t.info.get("noise", {}).get("verdict", "noise unknown")
-    return Markup(f'<span class="badge{" warn" if is_noisy(t) else ""}">{text(noise)}</span>')
+    said = t.info.get("noise", {}).get("verdict", "noise unknown")
+    return Markup(f'<span class="badge{" warn" if is_noisy(t) else ""}">{text(said)}</span>')
 
 
 def standing_words(t):
@@ -386,8 +386,9 @@ def write_markdown(path, tables, simulation, published_tables):
     if simulation.rows:
         parts.append(f"\n## Simulated scaling\n\n{SIMULATED}\n\n    ./run simulate --json\n\n{simulated_runs(simulation)}\n")
         parts.append(markdown_table(*simulated_table(simulation)))
-    if lost_table(tables)[1]:
-        parts.append("\n## Lost rows\n\n" + markdown_table(*lost_table(tables)))
+    lost = lost_table(tables)
+    if lost[1]:
+        parts.append("\n## Lost rows\n\n" + markdown_table(*lost))
     save(path, "\n".join(parts) + "\n")
 
 

@@ -91,7 +91,7 @@ std::vector<kind> chosen_kinds(const options& opt) {
     return kinds;
 }
 
-// What is measured in one go: this many items of a kind, with their own keys or the key path.
+// One measurement: n items of a kind, with their own keys or the key path.
 struct part {
     kind items;
     std::uint64_t n;

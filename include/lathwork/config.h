@@ -100,7 +100,7 @@ struct lath_rcu {
  * call register_thread() before, so that its first section is as cheap as the others. */
 extern LATH_API const struct lath_rcu lath_rcu_auto;
 
-/* The same flavour without its own thread, for a program in which one thread at a time makes
+/* As lath_rcu_auto, but it starts no thread: for a program in which one thread at a time makes
  * changes: a server's main thread. Any threads may read, and any thread may end a structure. What
  * is retired waits until the program calls lath_rcu_single_step(), between two requests, or
  * drain(), as every end of a structure does. Until then it is not freed. */

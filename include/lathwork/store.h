@@ -341,7 +341,7 @@ struct lath_store_range {
 /* An iterator belongs to one thread. From begin to end it is in its own section, which it
  * leaves and enters again every few hundred steps: what next returned is valid until the following
  * next. begin: 0 | -EINVAL | -E2BIG | -ENOMEM. next: 1 | 0 at the end | -ENOMEM. The entries may be
- * deleted and changed since. */
+ * deleted and changed during the iteration. */
 struct lath_store_iter;
 LATH_API int lath_store_iter_begin(struct lath_store *store, const struct lath_store_range *range,
 				   struct lath_store_iter **iter);

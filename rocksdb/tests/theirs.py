@@ -35,7 +35,7 @@ WAIT = {"LATH_ROCKSDB_WAIT": "1"}
 MODES = [[], ["--simple"], ["--cf_consistency"], ["--txn"], ["--optimistic_txn"]]
 INTERVAL = 12  # seconds from a start to a kill
 VERIFY = 300  # seconds that the last start of a run may take, which verifies
-KEYS = 60000  # this many that a start verifies all of them before the next kill
+KEYS = 60000  # few enough that a start verifies all of them before the next kill
 
 
 def run(command, seconds, directory, more=None):

@@ -13,14 +13,13 @@
  *   slack   summaries that promise more than there is (src/tree/watch/gap.h). A change takes place
  *           in one leaf. So it loosens that leaf's summary at most, and on each level above the
  *           entry of the region and that of the next one, which has the run in front of it: 2 per
- *           level, less 1. A search that finds nothing lowers the promises that it met. So after
- * searches of all sizes and alignments hardly any is loose: some first regions of inner nodes, and
- *           entries of leaves in which the run at an end serves whatever the entry promises (1 for
- *           5 inner nodes was measured, 1 for 4 is allowed). The run over the border of two inner
- *           nodes is promised further up; a request that it serves does not come to search the
- *           region behind it and finds nothing. One round is not enough: a search that meets an end
- * of a run that is out of date corrects that and goes on behind it, and a later one lowers the
- *           region
+ *           level, less 1. A search that finds nothing lowers the promises that it met. So
+ *           after searches of all sizes and alignments hardly any is loose: some first
+ *           regions of inner nodes, and entries of leaves in which the run at an end serves
+ * whatever the entry promises (1 for 5 inner nodes was measured, 1 for 4 is allowed). The run over
+ * the border of two inner nodes is promised further up; a request that it serves does not come to
+ * search the region behind it. One round is not enough: a search that meets an end of a run that is
+ * out of date corrects that and goes on behind it, and a later one lowers the region
  *
  * LATH_LONG=1: ten times more requests.
  */

@@ -9,15 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int failures;
-
-#define CHECK(x)                                                                \
-	do {                                                                    \
-		if (!(x)) {                                                     \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x); \
-			failures++;                                             \
-		}                                                               \
-	} while (0)
+#include "base/must.h"
 
 struct mystruct {
 	int number;
@@ -95,7 +87,7 @@ static void fill(struct sl_list *list, int n)
 	int i;
 
 	for (i = 0; i < n; i++)
-		CHECK(add(list, &new_mystruct((unsigned long)i * 4096, 4096)->slot) == 0);
+		MUST(add(list, &new_mystruct((unsigned long)i * 4096, 4096)->slot) == 0);
 }
 
 static void check_calls(struct sl_list *list)
@@ -103,18 +95,18 @@ static void check_calls(struct sl_list *list)
 	struct sl_slot taken = { 4096 * 5 + 100, 1 }, empty = { 1, 0 };
 	struct sl_slot *slot;
 
-	CHECK(add(list, &taken) == -EEXIST);
-	CHECK(add(list, &empty) == -EINVAL);
+	MUST(add(list, &taken) == -EEXIST);
+	MUST(add(list, &empty) == -EINVAL);
 	slot = skiplist_lookup(list, 4096 * 5 + 64, 512);
-	CHECK(slot && slot->key == 4096 * 5);
-	CHECK(!skiplist_lookup(list, 4096 * 1000000ul, 512));
+	MUST(slot && slot->key == 4096 * 5);
+	MUST(!skiplist_lookup(list, 4096 * 1000000ul, 512));
 	lath_rcu_auto.read_lock();
-	CHECK(skiplist_lookup_rcu(list, 4096 * 5 + 64, 512) == slot);
+	MUST(skiplist_lookup_rcu(list, 4096 * 5 + 64, 512) == slot);
 	lath_rcu_auto.read_unlock();
-	CHECK(skiplist_delete(list, 4096 * 5 + 64, 512) == slot);
-	CHECK(!skiplist_delete(list, 4096 * 5 + 64, 512));
+	MUST(skiplist_delete(list, 4096 * 5 + 64, 512) == slot);
+	MUST(!skiplist_delete(list, 4096 * 5 + 64, 512));
 	/* the gap before a slot that the query reaches: a miss in 2013 */
-	CHECK(skiplist_lookup(list, 4096 * 5 + 64, 4096)->key == 4096 * 6);
+	MUST(skiplist_lookup(list, 4096 * 5 + 64, 4096)->key == 4096 * 6);
 	free_mystruct_mem(sl_slot_entry(slot, struct mystruct, slot));
 }
 
@@ -126,21 +118,21 @@ static void check_leaves(struct sl_list *list, int n)
 
 	for (leaf = sl_first_leaf(list); leaf; leaf = sl_next_leaf(list, &leaf->node, 0)) {
 		for (i = 0; i < leaf->nr; i++, seen++) {
-			CHECK(!seen || leaf->keys[i] > key);
+			MUST(!seen || leaf->keys[i] > key);
 			key = leaf->keys[i];
-			CHECK(leaf->ptrs[i]->key == key);
+			MUST(leaf->ptrs[i]->key == key);
 		}
-		CHECK(leaf->max == key + 4096);
+		MUST(leaf->max == key + 4096);
 	}
-	CHECK(seen == n);
+	MUST(seen == n);
 	leaf = sl_last_leaf(list);
-	CHECK(leaf && leaf->keys[leaf->nr - 1] == key);
-	CHECK(leaf && leaf->nr == (n < SKIP_KEYS_PER_NODE ? n : SKIP_KEYS_PER_NODE));
-	CHECK(leaf && !sl_next_leaf(list, &leaf->node, 0));
+	MUST(leaf && leaf->keys[leaf->nr - 1] == key);
+	MUST(leaf && leaf->nr == (n < SKIP_KEYS_PER_NODE ? n : SKIP_KEYS_PER_NODE));
+	MUST(leaf && !sl_next_leaf(list, &leaf->node, 0));
 	leaf = sl_next_leaf(list, list->head, 0);
-	CHECK(leaf && leaf->keys[0] == 0);
+	MUST(leaf && leaf->keys[0] == 0);
 	sl_free_leaf(leaf);
-	CHECK(!sl_next_leaf(list, list->head, 1));
+	MUST(!sl_next_leaf(list, list->head, 1));
 }
 
 /* More tokens at once than the list keeps nodes for. */
@@ -152,35 +144,35 @@ static void check_tokens(struct sl_list *list)
 
 	for (i = 0; i < many; i++) {
 		tokens[i] = skiplist_preload(list, GFP_KERNEL);
-		CHECK(tokens[i] == (i < SL_PRELOADS ? i : SL_PRELOADS));
+		MUST(tokens[i] == (i < SL_PRELOADS ? i : SL_PRELOADS));
 	}
 	for (i = 0; i < many; i++) {
 		slots[i].key = (unsigned long)i + 1;
 		slots[i].size = 1;
-		CHECK(skiplist_insert(list, &slots[i], tokens[i]) == 0);
+		MUST(skiplist_insert(list, &slots[i], tokens[i]) == 0);
 	}
-	CHECK(list->taken == 0);
+	MUST(list->taken == 0);
 	for (i = 0; i < many; i++)
-		CHECK(skiplist_delete(list, (unsigned long)i + 1, 1) == &slots[i]);
+		MUST(skiplist_delete(list, (unsigned long)i + 1, 1) == &slots[i]);
 }
 
 static void check_holes(struct sl_list *list)
 {
 	struct sl_slot taken = { 100, 28 }, slot[3], odd;
 
-	CHECK(add(list, &taken) == 0);
-	CHECK(skiplist_insert_hole(list, 96, 4095, 64, 64, &slot[0], GFP_KERNEL) == 0);
-	CHECK(slot[0].key == 128 && slot[0].size == 64);
-	CHECK(skiplist_lookup(list, 191, 1) == &slot[0]);
-	CHECK(skiplist_insert_hole(list, 0, 255, 64, 64, &slot[1], GFP_KERNEL) == 0 &&
-	      slot[1].key == 0);
-	CHECK(skiplist_insert_hole(list, 200, 255, 64, 64, &slot[2], GFP_KERNEL) == 0 &&
-	      slot[2].key == 192);
-	CHECK(skiplist_insert_hole(list, 0, 255, 64, 64, &odd, GFP_KERNEL) == -ENOSPC);
-	CHECK(skiplist_insert_hole(list, 0, 255, 64, 48, &odd, GFP_KERNEL) == -EINVAL);
-	CHECK(skiplist_delete(list, 0, 256) == &slot[1] && skiplist_delete(list, 0, 256) == &taken);
-	CHECK(skiplist_delete(list, 0, 256) == &slot[0] &&
-	      skiplist_delete(list, 0, 256) == &slot[2]);
+	MUST(add(list, &taken) == 0);
+	MUST(skiplist_insert_hole(list, 96, 4095, 64, 64, &slot[0], GFP_KERNEL) == 0);
+	MUST(slot[0].key == 128 && slot[0].size == 64);
+	MUST(skiplist_lookup(list, 191, 1) == &slot[0]);
+	MUST(skiplist_insert_hole(list, 0, 255, 64, 64, &slot[1], GFP_KERNEL) == 0 &&
+	     slot[1].key == 0);
+	MUST(skiplist_insert_hole(list, 200, 255, 64, 64, &slot[2], GFP_KERNEL) == 0 &&
+	     slot[2].key == 192);
+	MUST(skiplist_insert_hole(list, 0, 255, 64, 64, &odd, GFP_KERNEL) == -ENOSPC);
+	MUST(skiplist_insert_hole(list, 0, 255, 64, 48, &odd, GFP_KERNEL) == -EINVAL);
+	MUST(skiplist_delete(list, 0, 256) == &slot[1] && skiplist_delete(list, 0, 256) == &taken);
+	MUST(skiplist_delete(list, 0, 256) == &slot[0] &&
+	     skiplist_delete(list, 0, 256) == &slot[2]);
 }
 
 /* malloc() aligns to 16 only. */
@@ -191,7 +183,7 @@ static void check_alignment(void)
 
 	sl_init_list(list, GFP_KERNEL);
 	fill(list, 100);
-	CHECK(tear_down(list) == 100);
+	MUST(tear_down(list) == 100);
 	sl_fini_list(list);
 }
 
@@ -205,9 +197,9 @@ int main(void)
 
 	check_alignment();
 	sl_init_list(&list, GFP_ATOMIC);
-	CHECK(!sl_first_leaf(&list));
-	CHECK(!sl_last_leaf(&list));
-	CHECK(tear_down(&list) == 0);
+	MUST(!sl_first_leaf(&list));
+	MUST(!sl_last_leaf(&list));
+	MUST(tear_down(&list) == 0);
 	check_tokens(&list);
 	check_holes(&list);
 	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
@@ -216,25 +208,25 @@ int main(void)
 		check_leaves(&list, sizes[i] - 1);
 		/* locking alone changes nothing */
 		sl_lock_node(list.head);
-		CHECK(list.head->ptrs[0].next != NULL);
+		MUST(list.head->ptrs[0].next != NULL);
 		sl_unlock_node(list.head);
 		check_leaves(&list, sizes[i] - 1);
-		CHECK(tear_down(&list) == sizes[i] - 1);
-		CHECK(alive == 0);
-		CHECK(!sl_first_leaf(&list));
-		CHECK(lath_index_count(list.index) == 0);
+		MUST(tear_down(&list) == sizes[i] - 1);
+		MUST(alive == 0);
+		MUST(!sl_first_leaf(&list));
+		MUST(lath_index_count(list.index) == 0);
 	}
 	/* the last key */
-	CHECK(add(&list, &top) == 0);
+	MUST(add(&list, &top) == 0);
 	leaf = sl_last_leaf(&list);
-	CHECK(leaf && leaf->keys[0] == ~0ul);
-	CHECK(leaf && !sl_next_leaf(&list, &leaf->node, 0));
+	MUST(leaf && leaf->keys[0] == ~0ul);
+	MUST(leaf && !sl_next_leaf(&list, &leaf->node, 0));
 	leaf = sl_first_leaf(&list);
-	CHECK(leaf && !sl_next_leaf(&list, &leaf->node, 1));
-	CHECK(skiplist_delete(&list, ~0ul, 1) == &top);
+	MUST(leaf && !sl_next_leaf(&list, &leaf->node, 1));
+	MUST(skiplist_delete(&list, ~0ul, 1) == &top);
 	sl_fini_list(&list);
-	CHECK(skiplist_preload(&list, GFP_KERNEL) < 0);
-	if (failures)
-		fprintf(stderr, "%d checks failed\n", failures);
-	return failures != 0;
+	MUST(skiplist_preload(&list, GFP_KERNEL) < 0);
+	if (faults)
+		fprintf(stderr, "%u checks failed\n", faults);
+	return faults != 0;
 }

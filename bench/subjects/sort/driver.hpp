@@ -117,7 +117,7 @@ public:
 template <class Q>
 concept takes_batches = requires(Q q, typename Q::request** r) { q.push_batch(r, 1u); };
 
-// What is timed is in its own functions, so that the code around it takes none of the registers.
+// Timed loops are separate functions, so that the code around them takes none of their registers.
 template <class Q>
 LATH_BENCH_CALL void push_all(Q& q, typename Q::request** r, std::uint32_t n) {
     if constexpr (takes_batches<Q>)

@@ -77,7 +77,7 @@ class Store(_core.Store):
     def items(self, start=None, stop=None, *, prefix=None, reverse=False):
         """Iterate over (key, value) of the keys in [start, stop) with this prefix, in order.
 
-        Entries may be added and removed since. Those that are there all the time are seen, each with a
+        Entries may be added and removed during the iteration. Those that are there all the time are seen, each with a
         value that it had. O(log n) and O(1) per entry
         """
         while True:
