@@ -299,14 +299,14 @@ int run(request& asked, char** argv) {
     lathbench::set_parameters(chosen, asked.parameters, asked.opt);
     if (asked.opt.parameters.count("keys") && !asked.opt.input.empty())
         throw usage_error("bench: --keys and --input both choose the keys");
-    if (asked.list) {
-        print_list(chosen, asked.opt);
-        return 0;
-    }
     if (chosen.empty())
         throw usage_error("bench: which table? (lath bench --list names them; all runs them all)");
     check_subjects(chosen, asked.opt);
     check_cases(chosen, asked.opt);
+    if (asked.list) {
+        print_list(chosen, asked.opt);
+        return 0;
+    }
     if (asked.resume && (asked.json.empty() || asked.json == "-"))
         throw usage_error("bench: --resume needs --json FILE, the file of the interrupted run");
     std::deque<lathbench::run> done;

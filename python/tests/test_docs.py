@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
-"""Examples in docstrings, in doc/install.md and in doc/python.md give what they say, and programs move as doc/migrating.md says."""
+"""Examples in docstrings, and in the book give what they say, and programs move as doc/migrating.md says."""
 import ast
 import collections.abc
 import doctest
@@ -22,7 +22,7 @@ def test_docstrings(module):
     assert tried and not failed
 
 
-@pytest.mark.parametrize("file", ["doc/install.md", "doc/python.md"])
+@pytest.mark.parametrize("file", ["doc/install.md", "doc/python.md", "doc/range-locks.md"])
 def test_chapters(file):
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / file).read_text(), re.DOTALL)
     assert blocks

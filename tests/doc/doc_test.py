@@ -14,7 +14,6 @@ INDEX = ("range-index.md", "locking.md", "glossary.md", "holes.md")
 LINK = re.compile(r'!?\[[^\]]*\]\(([^)\s]+)\)|(?:src|srcset|href)="([^"]+)"')
 PATH = re.compile(r"`((?:[\w.-]+/)+[\w.*{},-]*)`")
 NAME = re.compile(r"`(?:struct |enum )?([a-zA-Z][a-z0-9]*_\w+|[A-Z]{3,}_\w+)(?:\(.*?\))?`")
-EXAMPLE = re.compile(r"^`(examples/[\w/.]+)`:\n\n```\w+\n(.*?)^```$", re.S | re.M)
 WIDTH = 100
 REFLOWED = ("README.md", "CONTRIBUTING.md")
 OTHERS = ("urcu_",)  # names of other libraries
@@ -67,13 +66,6 @@ def names(text, sources):
             yield f"`{name}` is not in the sources"
 
 
-def examples(text):
-    for match in EXAMPLE.finditer(text):
-        file = ROOT / match[1]
-        if file.exists() and match[2] not in file.read_text():
-            yield f"the code under `{match[1]}` is not part of it"
-
-
 def wide(text):
     code = False
     for number, line in enumerate(text.splitlines(), 1):
@@ -89,7 +81,7 @@ def main():
     wrong = []
     for path in DOCUMENTS:
         text = path.read_text()
-        found = [*links(path, text), *paths(text), *examples(text)]
+        found = [*links(path, text), *paths(text)]
         if path.parent.name == "doc" or path.name in REFLOWED:
             found += wide(text)
         if path.name in INDEX and path.parent.name == "doc":

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 """Worked examples: what people build with the three types. Each is a test and a recipe."""
+import ast
 import ipaddress
 import os
 import pathlib
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -234,6 +236,22 @@ def test_quickstart_says_what_is_missing(quickstart, shared):
     err = quickstart().communicate(timeout=20)[1]
     assert ("no valkey-cli" if installed else "no valkey-server and no redis-server") in err
     assert nothing_left(quickstart)
+
+
+def test_chapter(server):
+    """The Python of doc/valkey.md gives what its comments say."""
+    text = (pathlib.Path(__file__).resolve().parents[2] / "doc/valkey.md").read_text()
+    (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    space, compared = {}, 0
+    server("FLUSHALL")
+    for line in code.replace("redis.Redis()", f"redis.Redis(port={server.port})").splitlines():
+        call, _, said = line.partition("  # ")
+        if re.match(r"[\[\d]", said.strip()):
+            assert eval(call, space) == ast.literal_eval(said.strip())
+            compared += 1
+        else:
+            exec(call, space)
+    assert compared == 2
 
 
 def test_migration(server):
