@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
-"""For mkdocs (../../mkdocs.yml): the pages have no programs and no sources of the manual pages and of play.html; CONTRIBUTING.md
-is a page too."""
+"""For mkdocs (../../mkdocs.yml): the pages have no programs and no sources of the manual pages; CONTRIBUTING.md is a page too, and
+so is play.html, which ../play/make.py makes."""
 import pathlib
 import re
+import subprocess
+import sys
+import tempfile
 
 from mkdocs.structure.files import File
 
@@ -15,6 +18,10 @@ def on_files(files, config):
             files.remove(file)
     text = (pathlib.Path(config.docs_dir).parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
     files.append(File.generated(config, "contributing.md", content=re.sub(r"\]\(doc/", "](", text)))
+    with tempfile.TemporaryDirectory() as work:
+        made = pathlib.Path(work, "play.html")
+        subprocess.run([sys.executable, "-B", pathlib.Path(config.docs_dir, "play/make.py"), made], check=True)
+        files.append(File.generated(config, "play.html", content=made.read_text(encoding="utf-8")))
     return files
 
 

@@ -51,16 +51,6 @@ static void dump_links(const struct dump *dump, const struct node *node)
 		      U((uintptr_t)node), U((uintptr_t)node->right));
 }
 
-/* The longest run of keys that has this code. */
-static u64 code_bound(unsigned int code)
-{
-	unsigned int k = (code - 1) >> 9, fraction = (code - 1) & 511;
-
-	if (!code || code >= GAP_CODE_MAX)
-		return code ? KEY_MAX : 0;
-	return k < 9 ? (512 + fraction) >> (9 - k) : ((u64)(513 + fraction) << (k - 9)) - 1;
-}
-
 static void json_entries(const struct dump *dump, const struct node *node)
 {
 	bool sizes = !node_level(node) && dump->tree->ranges;
@@ -89,7 +79,7 @@ static void json_node(const struct dump *dump, struct node *node)
 	PRINT(dump, "\"shift\":%u,\"base\":%llu,", node->shift, U(node->base));
 	if (dump->tree->holes)
 		PRINT(dump, "\"room\":%llu,",
-		      U(code_bound(gap_lane(gap_own(dump->tree, node), 0))));
+		      U(gap_code_bound(gap_lane(gap_own(dump->tree, node), 0))));
 	PRINT(dump, "\"%s\":[", pivoted ? "pivots" : "heads");
 	for (i = 0; i < n; i++)
 		PRINT(dump, "%s%llu", i ? "," : "", pivoted ? U(node->pivot[i]) : U(node->head[i]));

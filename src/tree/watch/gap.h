@@ -76,6 +76,16 @@ static inline unsigned int gap_code(u64 length)
 	return min((k << 9 | (unsigned int)(length << (63 - k) >> 54 & 511)) + 1, GAP_CODE_MAX);
 }
 
+/* The longest run of keys that has this code. */
+static inline u64 gap_code_bound(unsigned int code)
+{
+	unsigned int k = (code - 1) >> 9, fraction = (code - 1) & 511;
+
+	if (!code || code >= GAP_CODE_MAX)
+		return code ? KEY_MAX : 0;
+	return k < 9 ? (512 + fraction) >> (9 - k) : ((u64)(513 + fraction) << (k - 9)) - 1;
+}
+
 /* The place in room[] for multiples of align, a power of two. */
 static inline unsigned int gap_slot(u64 align)
 {
