@@ -57,6 +57,13 @@ inline lath_bytes_key key_of_entry(const char* entry) {
     return key_of_internal(reinterpret_cast<const char*>(at), size);
 }
 
+// Bytes as a number in whose order bytes are.
+inline uint64_t number_of(const char* bytes) {
+    uint64_t word;
+    std::memcpy(&word, bytes, 8);
+    return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? __builtin_bswap64(word) : word;
+}
+
 } // namespace lath_rocksdb
 
 #endif // LATH_ROCKSDB_ENTRY_HPP

@@ -4,8 +4,6 @@
 #ifndef LATH_ROCKSDB_ITERATOR_HPP
 #define LATH_ROCKSDB_ITERATOR_HPP
 
-#include <utility>
-
 #include "memtable.hpp"
 
 namespace lath_rocksdb {
@@ -66,17 +64,19 @@ private:
 
     void begin(const lath_bytes_key* key, bool back) {
         ask_ = least;
-        look(key, back, false);
+        look(key, back);
     }
 
-    void step(bool back) {
+    // Move to the next entry, or to none. Returns false if a search for the key of the entry that
+    // it was at has not found that entry: its key has changed.
+    bool step(bool back) {
         if (__builtin_expect(is_ahead(back), 1)) {
             __builtin_prefetch(ahead(i_ + early - 1));
             prefetch_rest(ahead_[i_ + soon - 1]);
             at_ = ahead(i_++);
-            return;
+            return true;
         }
-        go_on(back);
+        return go_on(back);
     }
 
     // Has the next entry been read?
@@ -84,12 +84,8 @@ private:
 
     rocksdb::Status step_checked(bool back, bool show_keys) {
         const char* const last = at_;
-        if (!is_ahead(back)) { // it is going to look for the neighbours of this entry's key
-            rocksdb::Status s = table_->check_place(at_, show_keys);
-            if (!s.ok())
-                return kept(std::move(s));
-        }
-        step(back);
+        if (__builtin_expect(!step(back), 0))
+            return kept(misplaced(key_of_entry(last), show_keys));
         if (!at_)
             return rocksdb::Status::OK();
         return kept(back ? table_->check_order(at_, last, show_keys)
@@ -109,8 +105,8 @@ private:
         __builtin_prefetch(reinterpret_cast<const void*>(entry + 128));
     }
     const char* ahead(uint32_t i) const { return reinterpret_cast<const char*>(ahead_[i]); }
-    void go_on(bool back);
-    void look(const lath_bytes_key* key, bool back, bool beside);
+    bool go_on(bool back);
+    void look(const lath_bytes_key* key, bool back);
 
     memtable* table_;
     const char* at_ = nullptr; // the entry it is at, or none
