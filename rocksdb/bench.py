@@ -40,12 +40,20 @@ WORKLOADS = {
     "15 flushes, compactions": (COMPACTED, ["fillrandom"]),
     "15 flushes at 20 MiB/s": ([*COMPACTED, f"--benchmark_write_rate_limit={20 << 20}"], []),
 }
+# The two that a workload compares, {name: (memtable, more arguments)}, and others than the usual ones: what checks cost, and a memtable
+# that appends entries and orders nothing, which shows what RocksDB takes.
+SIDES = {"skip_list": ("skip_list", []), "lathwork": ("lathwork", [])}
 PARANOID = "--paranoid_memory_checks"
+CHECKS = {"lathwork": ("lathwork", []), "with paranoid checks": ("lathwork", [PARANOID])}
+APPENDING = {"skip_list": ("skip_list", []), "vector": ("vector", ["--allow_concurrent_memtable_write=false"])}
 WORKLOADS_11 = {
     "64 keys a call": (["--benchmarks=fillrandom,multireadrandom", "--batch_size=64", "--multiread_batched",
                         "--memtable_batch_lookup_optimization"], ["multireadrandom"]),
     "paranoid checks": (["--benchmarks=fillrandom,readrandom,readseq", PARANOID], ["readrandom", "readseq"]),
     "paranoid checks, seek and ten more": (["--benchmarks=fillrandom,seekrandom", "--seek_nexts=10", PARANOID], ["seekrandom"]),
+    "cost of checks": (["--benchmarks=fillrandom,seekrandom,readrandom", "--seek_nexts=10"], ["seekrandom", "readrandom"], CHECKS),
+    "appending": (["--benchmarks=fillseq"], ["fillseq"], APPENDING),
+    "appending, by chance": (["--benchmarks=fillrandom"], ["fillrandom"], APPENDING),
 }
 # How many entries are in a memtable when it is full: (write buffer, --arena_block_size; 0: as RocksDB chooses). Keys of 10 bytes by
 # chance, or of 16 of which a hundred groups share 8.
@@ -105,19 +113,20 @@ def run(memtable, library, n, arguments):
     return found
 
 
-def measure(library, n, pairs, arguments, wanted):
-    """Returns [{what, skip_list, lathwork, ratio, least, largest}]: medians of pairs of runs."""
+def measure(library, n, pairs, arguments, wanted, sides):
+    """Returns [{what, a name of each side, ratio, least, largest}]: medians of pairs of runs."""
+    one, other = sides
     runs = []
     for i in range(pairs):
-        first = ("skip_list", "lathwork") if i % 2 == 0 else ("lathwork", "skip_list")
-        runs.append({memtable: run(memtable, library, n, arguments) for memtable in first})
+        order = (one, other) if i % 2 == 0 else (other, one)
+        runs.append({side: run(sides[side][0], library, n, [*arguments, *sides[side][1]]) for side in order})
     rows = []
     for what in [*wanted, "bytes per entry", AMPLIFICATION]:
-        if what not in runs[0]["lathwork"]:
+        if what not in runs[0][other]:
             continue
-        both = [(pair["skip_list"][what], pair["lathwork"][what]) for pair in runs]
+        both = [(pair[one][what], pair[other][what]) for pair in runs]
         ratios = [a / b if what in wanted else b / a for a, b in both]
-        rows.append({"what": what, "skip_list": statistics.median(a for a, _ in both), "lathwork": statistics.median(b for _, b in both),
+        rows.append({"what": what, one: statistics.median(a for a, _ in both), other: statistics.median(b for _, b in both),
                      "ratio": statistics.median(ratios), "least": min(ratios), "largest": max(ratios)})
     return rows
 
@@ -154,10 +163,12 @@ def main():
     print(f"{n} entries, values of 100 bytes, {options.reps} pairs; µs per operation; ratio: times as fast, or of the bytes or entries")
     print(f"{'':36}{'':20}{'skip_list':>10}{'lathwork':>10}{'ratio':>8}   least to largest")
     results = []
-    for name, (arguments, wanted) in chosen.items():
-        for row in measure(options.library.resolve(), n, options.reps, arguments, wanted):
-            print(f"{name:36}{row['what']:20}{row['skip_list']:10.3f}{row['lathwork']:10.3f}{row['ratio']:8.2f}   "
-                  f"{row['least']:.2f} to {row['largest']:.2f}", flush=True)
+    for name, (arguments, wanted, *others) in chosen.items():
+        sides = others[0] if others else SIDES
+        one, other = sides
+        for row in measure(options.library.resolve(), n, options.reps, arguments, wanted, sides):
+            print(f"{name:36}{row['what']:20}{row[one]:10.3f}{row[other]:10.3f}{row['ratio']:8.2f}   "
+                  f"{row['least']:.2f} to {row['largest']:.2f}{'' if sides is SIDES else f'   {one}; {other}'}", flush=True)
             results.append({"workload": name, **row})
     if options.only in FULL:
         results += measure_full(options.library.resolve())
