@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * pool.c - the calls on segments: add, limit, drain, remove. All changes of segments are made under
- * the lock of the space.
+ * pool.c - the calls on segments: add, limit, drain, remove. The bounds, the limit, the state of
+ * draining and the version of a segment change under the lock of the space.
  */
 #include "space/memory.h"
 #include "space/segment.h"
 #include "space/source/magazine.h"
 #include "space/source/set.h"
 
-/* Finds a number for [key, key + size) and takes it into use: that of a removed segment, or the
- * next one, in `fresh`, which may be NULL (no memory). Returns the number | -EEXIST | -ENOSPC |
- * -ENOMEM. The space is locked. */
-static int add_locked(struct lath_space *space, struct segment *fresh, u64 key, u64 size, u64 limit)
+/* Adds [key, key + size): as a removed segment, whose number is used again, or as *fresh, which is
+ * NULL without memory; sets *fresh to NULL if it is in use now. Returns the number | -EEXIST |
+ * -ENOSPC | -ENOMEM. The space is locked. */
+static int add_locked(struct lath_space *space, struct segment **fresh, u64 key, u64 size,
+		      u64 limit)
 {
 	struct segment *segment, *to = NULL, *end = NULL;
 	u64 last = key + (size - 1);
 
 	LATH_ASSERT(lath_spin_mine(&space->lock));
-	/* the whole list: it may overlap any of them; the lowest number that is free */
+	/* check all for overlap; remember the lowest number that is free */
 	for (segment = &space->first; segment; segment = segment->next) {
 		end = segment;
 		if (!(segment->version & 1))
@@ -28,17 +29,19 @@ static int add_locked(struct lath_space *space, struct segment *fresh, u64 key, 
 	/* the list only grows: pointers to its segments stay valid */
 	if (!to && end->number + 1 == LATH_SPACE_SEGMENTS)
 		return -ENOSPC;
-	if (!to && !fresh)
+	if (!to && !*fresh)
 		return -ENOMEM;
-	if (!to) {
-		to = fresh;
+	if (to) {
+		segment_open(space, to, key, last + 1, limit);
+	} else {
+		to = *fresh;
+		*fresh = NULL;
 		segment_init(to, end->number + 1, any_caller(space));
-	}
-	segment_open(space, to, key, last + 1, limit);
-	/* complete before other threads can find it */
-	if (to == fresh)
+		segment_open(space, to, key, last + 1, limit);
+		/* complete before other threads can find it */
 		smp_store_release(&end->next, to); /* pairs with segment_next */
-	magazines_choose(space);		   /* it may be number 0, removed before */
+	}
+	magazines_choose(space); /* number 0 may use its magazines again */
 	return (int)to->number;
 }
 
@@ -50,13 +53,12 @@ int lath_space_add_segment(struct lath_space *space, uint64_t key, uint64_t size
 	if (!whole_units(space, key, size) || size - 1 > KEY_MAX - key)
 		return -EINVAL;
 	lath_call_enter();
-	fresh = space_alloc(space, sizeof(*fresh)); /* before the lock, under which none is made */
+	fresh = space_alloc(space, sizeof(*fresh)); /* nothing is allocated under the lock */
 	lath_spin_lock(&space->lock);
-	ret = add_locked(space, fresh, key, size, limit);
+	ret = add_locked(space, &fresh, key, size, limit);
 	lath_spin_unlock(&space->lock);
-	/* not needed after all: an error, or a number that is used again */
-	if (ret < 0 || segment_number(space, (unsigned int)ret) != fresh)
-		space_free(space, fresh, sizeof(*fresh));
+	lath_delay("segment added, lock released");
+	space_free(space, fresh, sizeof(*fresh)); /* NULL if it is in use */
 	lath_call_exit();
 	return ret;
 }
@@ -77,7 +79,7 @@ int lath_space_drain_segment(struct lath_space *space, unsigned int number, int 
 		ret = 0;
 	}
 	lath_spin_unlock(&space->lock);
-	/* what they hold is charged, and would keep the segment from being removed */
+	/* what magazines hold is charged, and would keep the segment from being removed */
 	if (!ret && drain && !number)
 		magazines_flush(space);
 	lath_call_exit();
@@ -94,15 +96,17 @@ static bool segment_spent(struct lath_space *space, struct segment *segment)
 	/* most segments are not empty: then no arena needs to be visited */
 	if (segment->draining != DRAINING || segment_used(segment))
 		return false;
-	/* a thread that saw no drain, with an arena locked, has charged before it unlocks */
+	/* an allocator that saw no drain while it held an arena's lock has charged before it
+	 * unlocked */
 	for (i = 0; i < PARTS; i++)
 		set_visit(&segment->set[i]);
 	smp_mb(); /* pairs with segment_confirm: `draining`, then the sum */
 	return !segment_used(segment);
 }
 
-/* Marks a draining segment as one that is being removed if none of its keys is used. 0 | -ENOENT |
- * -EBUSY. No lock held. */
+/* Marks a draining segment as one that is being removed if none of its keys is used, and sets *out
+ * to it. From then on no charge of it holds, and no second removal begins. 0 | -ENOENT | -EBUSY. No
+ * lock held. */
 static int begin_removal(struct lath_space *space, unsigned int number, struct segment **out)
 {
 	struct segment *segment;
@@ -126,9 +130,8 @@ int lath_space_remove_segment(struct lath_space *space, unsigned int number)
 	int ret, i;
 
 	lath_call_enter();
-	/* from here on nothing charges it, and no second removal begins */
 	ret = begin_removal(space, number, &segment);
-	/* all its keys are free, so its arenas are empty, and their items leave the index */
+	/* all its keys are free, so its arenas are empty: they go back to the index */
 	for (i = 0; !ret && i < PARTS; i++)
 		set_release(space, &segment->set[i]);
 	if (!ret) {
@@ -154,7 +157,7 @@ int lath_space_limit_segment(struct lath_space *space, unsigned int number, uint
 		magazines_choose(space);
 	}
 	lath_spin_unlock(&space->lock);
-	if (segment && limit && !number) /* they take without a look at the limit */
+	if (segment && limit && !number) /* magazines hand out without a look at the limit */
 		magazines_flush(space);
 	lath_call_exit();
 	return segment ? 0 : -ENOENT;

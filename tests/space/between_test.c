@@ -42,7 +42,8 @@ static void disturb(const char *point)
 {
 	static const char *const points[] = { "located, not yet searched",
 					      "located, not yet locked", "descend: leaf found",
-					      "finger: leaf found" };
+					      "finger: leaf found",
+					      "segment added, lock released" };
 	size_t i;
 
 	if (is_other) {
@@ -67,7 +68,7 @@ static void *allocate(void *ctx, size_t size, size_t align)
 static void release(void *ctx, void *block, size_t size)
 {
 	(void)ctx;
-	(void)size;
+	memset(block, 0xaa, size); /* who reads it on finds nonsense */
 	free(block);
 }
 
@@ -326,6 +327,30 @@ static void limited_meanwhile(void)
 	lath_space_destroy(space);
 }
 
+static void remove_added(void)
+{
+	other_ret = lath_space_drain_segment(space, 1, 1);
+	other_ret = other_ret ? other_ret : lath_space_remove_segment(space, 1);
+}
+
+/* A segment is drained and removed as soon as others can find it: its memory stays in the list, and
+ * the next segment gets its number. */
+static void added_goes(void)
+{
+	uint64_t key;
+
+	begin(16 * BLOCK, 0);
+	other = remove_added;
+	armed = 1;
+	assert(lath_space_add_segment(space, 64 * BLOCK, BLOCK, 0) == 1);
+	assert(fired && !other_ret);
+	assert(lath_space_segment_of(space, 64 * BLOCK) == -ENOENT);
+	assert(lath_space_add_segment(space, 32 * BLOCK, BLOCK, 0) == 1);
+	assert(lath_space_segment_of(space, 32 * BLOCK) == 1);
+	assert(!lath_space_alloc(space, BLOCK, 0, 3, &key));
+	lath_space_destroy(space);
+}
+
 int main(void)
 {
 	lath_delay_hook = disturb;
@@ -337,6 +362,7 @@ int main(void)
 	segment_goes(remove_again);
 	counted_beside_a_call();
 	limited_meanwhile();
+	added_goes();
 	lath_delay_hook = NULL;
 	return 0;
 }
