@@ -3,9 +3,9 @@
  * find.c - searches in a set of intervals.
  *
  * A search goes through the trees of the classes in use. In a class the starts it looks at are
- * bounded from both sides: by the request, and by the span that an interval of the class has at
- * least and at most. First it prefetches the places in all trees, so that their cache misses
- * overlap.
+ * bounded from both sides: by the request, and by the shortest and the longest span of the class.
+ * A search that begins prefetches where it will look in each tree that has hints, so that these
+ * cache misses overlap.
  */
 #include "set/interval/set.h"
 #include "tree/call/lookup.h"
@@ -47,8 +47,8 @@ static bool query_class(struct set *set, unsigned int class, const struct want *
 	u64 from = want->last_low - min(want->last_low, longest);
 	u64 to = want->last_high - min(want->last_high, least);
 
-	/* It reaches `last_low` only if it begins at most the longest span before, and ends by
-	 * `last_high` only if it begins at least the shortest span before. */
+	/* An interval reaches `last_low` only if it begins at most the longest span before, and
+	 * ends by `last_high` only if it begins at least the shortest span before. */
 	query->from = max(want->first_low, from);
 	query->to = min(want->first_high, to);
 	query->low = want->last_low;
@@ -58,8 +58,8 @@ static bool query_class(struct set *set, unsigned int class, const struct want *
 
 /* ---- searches ---- */
 
-/* Where a search is: in the tree `place`, at the key `from`, in the list there behind `order`. A
- * search that stopped in a tree has more to look at in it unless both are 0. */
+/* Where a search goes on: in the tree `place`, at the key `from`, in the list there after the entry
+ * with the number `order`. If both are 0 it has not begun with that tree. */
 struct position {
 	u32 place; /* class * PLACES + place of the class */
 	u64 from, order;
@@ -67,7 +67,7 @@ struct position {
 
 #define BEGIN ((struct position){ 0, 0, 0 })
 
-/* Small trees have no hints, and are in the caches. */
+/* Prefetch where the search begins in each tree that has hints; trees without hints are small. */
 static void prefetch_classes(struct set *set, const struct want *want)
 {
 	u64 used = READ_ONCE(set->used), rest;
@@ -100,7 +100,7 @@ static size_t search_place(struct set *set, struct tree *tree, const struct want
 		query.from = at->from;
 	if (query.from > query.to)
 		return 0;
-	/* the last place has lists: intervals with the first keys of those in the places before */
+	/* the last tree of a class has lists: the third and further intervals with one first key */
 	if (at->place % PLACES == PLACES - 1)
 		return interval_list_scan(tree, &query, found, max, &at->from, &at->order);
 	return wide_scan(tree, &query, found, max, set->behind, &at->from);
@@ -116,7 +116,7 @@ static size_t search(struct set *set, const struct want *want, struct lath_item 
 	if (!max)
 		return 0;
 	lath_reader_enter(set->rcu);
-	/* a search that goes on has its lines in the cache */
+	/* a search that goes on has used these lines before */
 	if (!at->place && !at->from)
 		prefetch_classes(set, want);
 	while (at->place < CLASSES * PLACES) {
@@ -264,8 +264,8 @@ struct nearest {
 	struct lath_item item;
 };
 
-/* The nearest one behind the point, in one tree: the first that begins there. */
-static void nearest_behind(struct set *set, u32 place, u64 point, struct nearest *best)
+/* The nearest one after the point, in one tree: the first that begins after it. */
+static void nearest_after(struct set *set, u32 place, u64 point, struct nearest *best)
 {
 	struct tree *tree = class_tree(set, place / PLACES, place % PLACES);
 	struct want want = { point + 1, KEY_MAX, 0, KEY_MAX };
@@ -280,7 +280,7 @@ static void nearest_behind(struct set *set, u32 place, u64 point, struct nearest
 	    !search_place(set, tree, &want, &item, 1, &at))
 		return;
 	LATH_ASSERT(item.key > point);
-	/* later ones in the tree begin further away */
+	/* the others in the tree that begin after the point begin further away */
 	*best = (struct nearest){ true, item.key - point, item };
 }
 
@@ -306,9 +306,10 @@ static void nearest_among(struct set *set, struct tree *tree, u32 place, u64 low
 }
 
 /*
- * The nearest one before the point, in one tree. Those that begin before another one, by more than
- * the longest span, end before that begins. So the last start says how far back to look; if what
- * was found there is not nearer than what may begin before, look further.
+ * The nearest one before the point, in one tree. Let S be the last start before `high`, L the
+ * longest span. What begins before S - L ends before S. So look at the starts from S - L to `high`;
+ * if the best one is at S - 1 or nearer, nothing that begins earlier is nearer. Else go on with
+ * `high` = S - L.
  */
 static void nearest_before(struct set *set, u32 place, u64 point, struct nearest *best)
 {
@@ -318,7 +319,7 @@ static void nearest_before(struct set *set, u32 place, u64 point, struct nearest
 
 	while (tree && high && !floor_item(tree, high - 1, &last)) {
 		LATH_ASSERT(last.key < high);
-		/* even with the longest span it would end further away than the best one */
+		/* even with the longest span this and all earlier ones end no nearer */
 		if (best->some && point - last.key > longest &&
 		    point - last.key - longest >= best->distance)
 			return;
@@ -344,7 +345,7 @@ int lath_intervals_nearest(struct lath_intervals *public, uint64_t point,
 	for (place = 0; point && place < CLASSES * PLACES; place++)
 		nearest_before(set, place, point, &best);
 	for (place = 0; point < KEY_MAX && place < CLASSES * PLACES; place++)
-		nearest_behind(set, place, point, &best);
+		nearest_after(set, place, point, &best);
 	lath_reader_exit(set->rcu);
 	if (!best.some)
 		return -ENOENT;

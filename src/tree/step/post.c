@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * post.c - see post.h. Each step locks one parent, decides what is to be done, and does it. A step
- * may lead to another one for a node of the next level, for example when the parent was split.
+ * post.c - see post.h. Each step locks the parent of a node, sometimes the parent's right sibling
+ * too, decides what is to be done there, does it, and names the node to post next, if any: the
+ * right half of a parent that was split, or another child of the parent.
  */
 #include "tree/step/post.h"
 #include "tree/step/change.h"
 #include "tree/way/descend.h"
 
-/* Where the posting stands. */
+/* The state of one post() call. */
 struct posting {
 	struct tree *tree;
 	struct reserve *reserve; /* NULL: only lower separators */
@@ -28,13 +29,13 @@ static int inner_find(const struct node *inner, int i, const struct node *child)
 	return j;
 }
 
-/* Split a full, locked inner node in favour of the new entry (low, child), with the right half in
- * the unused node `right`. Unlocks both. */
+/* Split a full, locked inner node to make room for the new entry (low, child); the unused node
+ * `right` becomes its right half. Opens `right` and unlocks `inner`. */
 static void inner_split(struct tree *tree, struct node *inner, struct node *right, u64 low,
 			struct node *child)
 {
-	/* an entry behind all others at the right edge of the level: ascending keys leave full
-	 * nodes behind */
+	/* at the right edge of the level, after all entries: move one entry only, so that ascending
+	 * inserts leave full nodes */
 	bool append = !inner->right && node_key(inner, NODE_CAP - 1) < low;
 	struct node *into;
 
@@ -60,11 +61,11 @@ static void inner_split(struct tree *tree, struct node *inner, struct node *righ
 /* ---- what to do ---- */
 
 enum post_action {
-	POST_NOTHING,  /* the parent knows the node well enough */
+	POST_NOTHING,  /* nothing to do, or nothing that this call may do */
 	POST_ADD,      /* no entry leads to the node: add one */
 	POST_LOWER,    /* its separator is too high: replace the entry by one at its low fence */
-	POST_REPLACE,  /* an entry with its separator leads to a node that begins further left by
-			  now: redirect it */
+	POST_REPLACE,  /* the entry at its low fence leads to a node whose low fence has fallen
+			  below that since: redirect it */
 	POST_BOUNDARY, /* perhaps it is the first child of the parent's right sibling, but begins in
 			* the parent: move the boundary between the two */
 };
@@ -91,16 +92,17 @@ static enum post_action post_decide(const struct node *up, const struct node *no
 	return POST_BOUNDARY;
 }
 
-/* ---- actions: `up` is locked before and unlocked after; true: post p->node next ---- */
+/* ---- actions: `up` is locked before and unlocked after, but for post_first(); true: post p->node
+ * next ---- */
 
-/* Returns true for one of all threads that want to post this node. The node stays alive until one
- * has. */
+/* Returns true for one of all threads that want to post this node. The node is alive as long as
+ * no_downlink is set: a thread that absorbs it claims it first. */
 static bool claim_posting(struct node *node)
 {
 	return lath_fetch_clear(&node->no_downlink);
 }
 
-/* The entry at p->node's low fence leads to another child, which begins further left by now:
+/* The entry at p->node's low fence leads to another child, whose low fence has fallen below it:
  * redirect it, and post the other child next. */
 static bool post_replace(struct posting *p, struct node *up, unsigned int at, u64 low)
 {
@@ -108,7 +110,7 @@ static bool post_replace(struct posting *p, struct node *up, unsigned int at, u6
 	bool claimed = claim_posting(p->node);
 
 	LATH_ASSERT(node_is_locked(up) && node_level(up) == node_level(p->node) + 1);
-	/* If another thread has posted the node since, the entry is right already. */
+	/* not claimed: another thread has posted the node since */
 	if (claimed) {
 		WRITE_ONCE(other->no_downlink,
 			   1); /* alive: its downlink is in `up`, which is locked */
@@ -122,16 +124,16 @@ static bool post_replace(struct posting *p, struct node *up, unsigned int at, u6
 }
 
 /*
- * If p->node is the first child of up's right sibling, although it begins in up: move the boundary
- * between the two inner nodes down to `low`, or every descent for the keys in between would arrive
- * too far left. The sibling, whose low fence fell, is posted next.
+ * If p->node is the first child of up's right sibling, although it begins in up, and up has no
+ * entry at `low` or after it: move the boundary between the two inner nodes down to `low`.
+ * Otherwise descents for keys from `low` to the boundary would have to go one node to the right.
+ * The sibling, whose low fence fell, is posted next.
  */
 static bool post_boundary(struct posting *p, struct node *up, u64 low)
 {
 	struct node *right = lock_right(up);
 	unsigned int level = node_level(up);
 	u64 end = up->last;
-	/* with both locked: no third thread sees the boundary on its way */
 	bool first = right && node_child(right, __ffs64(right->live)) == p->node;
 
 	if (!first || node_key(up, __fls64(up->live)) >= low) {
@@ -140,8 +142,10 @@ static bool post_boundary(struct posting *p, struct node *up, u64 low)
 		node_unlock_clean(up);
 		return false;
 	}
-	if (!(right->live & 1)) /* erased entries before the first may have keys from low on */
+	/* erased entries before the first keep their keys, which may not be below `low` */
+	if (!(right->live & 1))
 		node_compact(right, p->tree->inner_side);
+	/* both are locked: a reader that sees half of the move finds a lockword changed */
 	WRITE_ONCE(right->pair[0].key, low);
 	WRITE_ONCE(right->pivot[0], low);
 	WRITE_ONCE(right->low, low);
@@ -179,9 +183,9 @@ static bool post_insert(struct posting *p, struct node *up, u64 low)
 	return p->reserve && READ_ONCE(up->no_downlink);
 }
 
-/* p->node covers the low fence of up's right sibling, whose first child begins further left:
- * redirect that downlink to p->node, and post the other child next. Returns false, with `up` still
- * locked, if that is not so. */
+/* If p->node covers the low fence of up's right sibling, whose first child begins further left than
+ * p->node: redirect that downlink to p->node, and post the other child next. Returns false, with
+ * `up` still locked, if that is not so or another thread posts p->node. */
 static bool post_first(struct posting *p, struct node *up, unsigned int at, u64 low)
 {
 	struct node *right, *other;
@@ -189,7 +193,7 @@ static bool post_first(struct posting *p, struct node *up, unsigned int at, u64 
 	bool ret;
 
 	LATH_ASSERT(node_is_locked(up) && node_level(up) == node_level(p->node) + 1);
-	/* Only the last entry's node can reach into the right sibling of `up`. */
+	/* Only a node that is reached by up's last entry can end after up->last. */
 	if (node_after(up, (int)at) >= 0 || !up->right || READ_ONCE(p->node->last) <= up->last)
 		return false;
 	right = lock_right(up);
@@ -245,9 +249,10 @@ static bool add_root(struct tree *tree, unsigned int level, struct reserve *rese
 	lath_spin_lock(&tree->root_lock);
 	root = READ_ONCE(tree->root);
 	below = node_level(root);
-	/* Asked under root_lock: one of several threads adds the level, the others free their
-	 * nodes. If the root is lower than that, the nodes of the level below were merged into one,
-	 * which gave way to its only child (lower_root): the one that is to be posted is dead. */
+	/* Checked under root_lock: one of several threads adds the level, the others free their
+	 * nodes. If the root's level is lower than level - 1, the nodes of that level were merged
+	 * into one, which lower_root() replaced by its only child: the node to be posted is dead.
+	 */
 	if (below + 1 == level) {
 		node_init(node, level, 0, KEY_MAX, NULL, 56);
 		inner_insert(node, 0, root, tree->inner_side);
@@ -257,7 +262,7 @@ static bool add_root(struct tree *tree, unsigned int level, struct reserve *rese
 		node = NULL;
 	}
 	lath_spin_unlock(&tree->root_lock);
-	if (node) /* another thread was faster */
+	if (node) /* not used */
 		node_free(tree, POOL_INNER, node);
 	return below + 1 >= level;
 }
@@ -275,8 +280,8 @@ static bool post_step(struct posting *p)
 	up = level_lock(p->tree, low, level);
 	if (!up)
 		return may_add && add_root(p->tree, level, p->reserve);
-	/* Read under the parent's lock: a node's low fence falls without it, but its separator does
-	 * not change. */
+	/* Read again: a low fence may fall without the parent's lock, and the thread that lowers it
+	 * posts it then. Separators do not change while the parent is locked. */
 	low = READ_ONCE(node->low);
 	if (low < up->low) { /* it fell since, past this parent */
 		node_unlock_clean(up);
@@ -326,8 +331,8 @@ void post_right(struct tree *tree, struct node *leaf, struct reserve *reserve)
 		u64 lockword = node_read(leaf);
 		struct node *right = READ_ONCE(leaf->right);
 
-		/* the link is that of this lockword; a leaf that has changed is posted by the
-		 * thread that did it */
+		/* `right` is the sibling only if the leaf has not changed; if it has, the thread
+		 * that changed it posts */
 		if (!node_valid(leaf, lockword) || node_dead(lockword) || !right ||
 		    !READ_ONCE(right->no_downlink))
 			return;
