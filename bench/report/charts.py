@@ -72,9 +72,15 @@ def log_scale(low, high, room):
     return alt.Scale(type="log", domain=[low, high], nice=False, range=[0, {"expr": f"width - {room}"}])
 
 
-def log_x(values, unit, room=70):
+def extent(rows, single=True):
+    """The least and the largest figure of rows that have one unit, of each repetition or of the medians."""
+    values = [plain(v, r["unit"]) for r in rows for v in (r["samples"] if single else [r["median"]]) if v > 0]
+    return min(values), max(values)
+
+
+def log_x(bounds, unit, room=70):
     """The axis of figures along x, with room for labels in pixels."""
-    low, high = min(values) / 1.15, max(values) * 1.05
+    low, high = bounds[0] / 1.15, bounds[1] * 1.05
     if high / low < 3:
         low, high = low / 1.3, high * 1.3
     return alt.X("value:Q", title="log scale", scale=log_scale(low, high, room),
@@ -109,8 +115,8 @@ def samples_layer(table, places, unit, **encoding):
         color=by_role("$faint"), **encoding)
 
 
-def dots(table, rows, title):
-    """All subjects of one case, the best on top: the medians, and each repetition as a small point."""
+def dots(table, rows, title, bounds):
+    """All subjects of one case, the best on top: the medians, and each repetition as a small point. bounds: of the axis"""
     unit, higher = rows[0]["unit"], rows[0]["better"] == "higher"
     rows = sorted(rows, key=lambda r: r["median"], reverse=higher)
     values = [{"subject": r["subject"], "role": role(table, r["subject"]), "value": plain(r["median"], unit),
@@ -122,7 +128,7 @@ def dots(table, rows, title):
     y = alt.Y("subject:N", sort=[v["subject"] for v in values], title=None, scale=alt.Scale(paddingOuter=0.3),
               axis=alt.Axis(labelColor=ours_or("$accent", "$ink"), labelFontWeight=ours_or("bold", "normal"),
                             labelLimit=130))
-    x = log_x([plain(s, unit) for r in rows for s in r["samples"] if s > 0], unit)
+    x = log_x(bounds, unit)
     single = samples_layer(table, [(0, r) for r in rows], unit, x=x, y=y)
     base = alt.Chart(alt.Data(values=values)).encode(
         y=y, tooltip=[alt.Tooltip("subject:N", title="structure"), alt.Tooltip("label:N", title=title)])
@@ -131,7 +137,7 @@ def dots(table, rows, title):
     return finish(alt.layer(single, dot, text).resolve_scale(color="independent"), words, 18 * len(values) + 8)
 
 
-def workloads(table, rows, title):
+def workloads(table, rows, title, bounds):
     """Several cases below each other, a dot for each subject; the figure of ours and of the best peer.
 
     rows: [(name of the case, its row)], all with one unit, the cases in the order in which they are drawn.
@@ -150,7 +156,7 @@ def workloads(table, rows, title):
                       "label": ", ".join(v["label"] if v["role"] == "ours" else f"{v['label']} {v['subject']}" for v in shown)})
         words.append(f"{name} " + ", ".join(f"{v['subject']} {v['label']}" for v in mine))
     words = f"{title}, medians of {repetitions([r for _, r in rows])}, best first: " + "; ".join(words)
-    x = log_x([v["value"] for v in values], unit, 140)
+    x = log_x(bounds, unit, 140)
     y = alt.Y("work:N", sort=names, title=None, scale=alt.Scale(paddingOuter=0.3), axis=alt.Axis(labelColor="$ink", labelLimit=130))
     dot = alt.Chart(alt.Data(values=values)).mark_point(filled=True, size=64, opacity=1).encode(
         x=x, y=y, color=by_role("$faint"),
@@ -185,8 +191,8 @@ def shown_lines(table, series, higher, most=6):
     return labelled + peers[:most - len(labelled)], peers[most - len(labelled):]
 
 
-def lines(table, series, axis, title):
-    """Cost over a size, log against log, labelled at the ends. series: subject -> [(x, row)]"""
+def lines(table, series, axis, title, bounds):
+    """Cost over a size, log against log, labelled at the ends. series: subject -> [(x, row)]; bounds: of the cost"""
     rows = [r for points in series.values() for _, r in points]
     unit, height = rows[0]["unit"], 250
     labelled, rest = shown_lines(table, series, rows[0]["better"] == "higher")
@@ -197,8 +203,7 @@ def lines(table, series, axis, title):
     words = f"{title}, {origin(table, rows)} by number of {axis}: " + "; ".join(
         f"{s} " + ", ".join(f"{figure(r['median'], unit)} at {count(x)}" for x, r in series[s]) for s in labelled + rest)
     xs = sorted({v["x"] for v in values})
-    ys = [plain(s, unit) for r in rows for s in r["samples"] if s > 0]
-    low, high = min(ys) / 1.25, max(ys) * 1.25
+    low, high = bounds[0] / 1.25, bounds[1] * 1.25
     if high / low < 4:
         low, high = low / 1.6, high * 1.6
     at = spread_labels({s: plain(series[s][-1][1]["median"], unit) for s in labelled}, low, high, height)

@@ -198,31 +198,50 @@ def drawn(t, case, metric):
     return [r for r in t.rows_of(case, metric) if r["median"] > 0 and not t.is_variant(r["subject"])]
 
 
-def bar_chart(page, t, title, case, metric):
-    rows = drawn(t, case, metric)[:40]
-    if len(rows) < 2:
-        return ""
-    return page.chart(charts.dots(t, rows, title), chart_title(t, title, rows, [("", case)]))
+def one_scale(rows_of_charts, single=True):
+    """Charts that stand beside each other have one scale: of each unit, the least and the largest figure of all of them."""
+    units = {}
+    for rows in rows_of_charts:
+        units.setdefault(rows[0]["unit"], []).extend(rows)
+    return {unit: charts.extent(rows, single) for unit, rows in units.items()}
 
 
-def line_chart(page, t, title, found, axis, metric):
+def bar_charts(page, t, asked):
+    """asked: {(case, metric): title}"""
+    shown = {which: rows for which in asked if len(rows := drawn(t, *which)[:40]) > 1}
+    scale = one_scale(shown.values())
+    return [page.chart(charts.dots(t, rows, asked[which], scale[rows[0]["unit"]]), chart_title(t, asked[which], rows, [("", which[0])]))
+            for which, rows in shown.items()]
+
+
+def line_charts(page, t, asked):
+    """asked: [(title, [(x, case)], what x counts, metric)]"""
+    scale = one_scale([[r for _, case in found for r in drawn(t, case, metric)] for _, found, _, metric in asked])
+    return [line_chart(page, t, *each, scale) for each in asked]
+
+
+def line_chart(page, t, title, found, axis, metric, scale):
     series = {}
     for x, case in found:
         for r in drawn(t, case, metric):
             series.setdefault(r["subject"], []).append((x, r))
-    spec, rest = charts.lines(t, series, axis, title)
+    unit = drawn(t, found[0][1], metric)[0]["unit"]
+    spec, rest = charts.lines(t, series, axis, title, scale[unit])
     note = f"also drawn, in grey: {', '.join(rest)}" if rest else ""
     cases = [(count(x), case) for x, case in found]
     return page.chart(spec, chart_title(t, title, t.rows_of(found[0][1], metric), cases), note)
 
 
-def distribution_chart(page, t, what, metric, kind, found):
+def distribution_charts(page, t, what, metric, names):
     """All cases of one distribution of the keys, or of one kind of values. what: its name in the title"""
-    rows = [(name, r) for name, case in found for r in drawn(t, case, metric)]
-    if not rows:
-        return ""
-    title = f"{what}: {kind}, {count(int(found[0][1].removesuffix('/1').rsplit('/', 1)[1]))}"
-    return page.chart(charts.workloads(t, rows, title), chart_title(t, title, [rows[0][1]], found))
+    shown = {}
+    for kind, found in t.distributions(names, metric).items():
+        if rows := [(name, r) for name, case in found for r in drawn(t, case, metric)]:
+            title = f"{what}: {kind}, {count(int(found[0][1].removesuffix('/1').rsplit('/', 1)[1]))}"
+            shown[title] = found, rows
+    scale = one_scale([[r for _, r in rows] for _, rows in shown.values()], single=False)
+    return [page.chart(charts.workloads(t, rows, title, scale[rows[0][1]["unit"]]), chart_title(t, title, [rows[0][1]], found))
+            for title, (found, rows) in shown.items()]
 
 
 def section_charts(page, t, section):
@@ -231,17 +250,18 @@ def section_charts(page, t, section):
     for title, family, axis, metric in section["lines"]:
         found = [(x, case) for x, case in t.family(family, metric) if drawn(t, case, metric)]
         if len(found) > 2:
-            lines.append(line_chart(page, t, title, found, axis, metric))
+            lines.append((title, found, axis, metric))
         else: # a line would only seem to join them
             asked.update({(case, metric): f"{title}, {axis}: {count(x)}" for x, case in found})
+    lines = line_charts(page, t, lines)
     if t.name == "pages" and (spec := charts.pages(t.rows)):
         lines.append(page.chart(spec, "Reads (lower is better)"))
     asked.update({(case, metric): title for title, case, metric in concrete(t, section["bars"])})
     if not lines and not asked:
         asked = {(c, m): f"{c}{'' if m == 'time' else ' ' + m}" for c, m in largest_cases(t)}
-    bars = [bar_chart(page, t, title, *which) for which, title in asked.items()]
+    bars = bar_charts(page, t, asked)
     what, metric, names = section.get("kinds", ("", "", ()))
-    keys = [distribution_chart(page, t, what, metric, *entry) for entry in t.distributions(names, metric).items()]
+    keys = distribution_charts(page, t, what, metric, names)
     return "".join(f'<div class="charts">{figures}</div>' for figures in map("".join, (lines, bars, keys)) if figures)
 
 
