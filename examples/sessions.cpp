@@ -19,7 +19,7 @@ int main() {
     const std::uint64_t id = 7;
     lathwork::point_map<std::uint64_t, session> map; // was: a mutex and a std::map
     map.insert_or_assign(id, session{"ada", 1});     // from any thread
-    lathwork::read_section inside(map);              // what is found below stays until it ends
+    lathwork::read_section inside(map);              // what find returns is valid to its end
     if (const session* s = map.find(inside, id))
         std::puts(s->user.c_str());
     map.erase(id); // destroyed after its last reader

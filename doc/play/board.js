@@ -271,10 +271,10 @@ function rowsOf(steps) {
       const where = place(step);
       row.lock = value;
       if (kind === "locks") {
-        row.text = `Locks ${where}, which is as it was.`;
+        row.text = `Locks ${where}, which has not changed.`;
         held[thread] = node;
       } else if (kind === "writes") {
-        row.text = `Unlocks ${where}. The version is another one now.`;
+        row.text = `Unlocks ${where}. The version has changed.`;
         held[thread] = null;
         mine.delete(node);
       } else if (held[thread] === node) continue; // its own lock
@@ -289,10 +289,10 @@ function rowsOf(steps) {
         Object.assign(row, level ? {way: [where]} : {text: `Remembers the lockword of ${where}.`});
       } else if (mine.get(node) === value) {
         if (level) continue;
-        Object.assign(row, {text: `Compares the lockword of ${where}: as it was, so what was read counts.`, mood: "good"});
+        Object.assign(row, {text: `Compares the lockword of ${where}: unchanged, so what was read is right.`, mood: "good"});
       } else {
-        Object.assign(row, {text: `Compares the lockword of ${where}: ${version(value)}, not ${version(mine.get(node))}. What was read does not count. ` +
-          "Begins again.", mood: "again"});
+        Object.assign(row, {text: `Compares the lockword of ${where}: ${version(value)}, not ${version(mine.get(node))}. What was read is void: ` +
+          "begins again.", mood: "again"});
         mine.clear();
       }
     }

@@ -81,7 +81,7 @@ BUCKET = r"^#define BUCKET_MAX \(NODE_CAP < 64 \? 6u : (\d+)u\)"
 SENTENCES = [
     ("README.md", r"a tree of arrays of (\d+) entries", lambda _: (constant(*NODE),)),
     ("README.md", r"narrows the (\d+) keys of a node", lambda _: (constant(*NODE),)),
-    ("README.md", r"After\s+(\w+)\s+tries that writers", lambda _: (WORDS[int(constant("src/tree/tree.h", "READ_TRIES"))],)),
+    ("README.md", r"If\s+writers\s+interrupt\s+a\s+lookup\s+(\w+)\s+times", lambda _: (WORDS[int(constant("src/tree/tree.h", "READ_TRIES"))],)),
     ("README.md", r"This is (\d+\.\d+\.\d+)", lambda _: (version(),)),
     ("doc/install.md", r"This is (\d+\.\d+\.\d+)", lambda _: (version(),)),
     ("README.md", r"C(\d+) and C\+\+(\d+) compilers, CMake ([\d.]+),",
