@@ -212,6 +212,16 @@ group_type() {
 	[ "$(cat $group/type)" = "$2" ]
 }
 
+# Loads the drive's driver; its address on the bus is in $drive then.
+drive_load() {
+	local module
+	for module in $(cat /drive/order); do
+		insmod /drive/$module || return
+	done
+	wait_for [ -b /dev/nvme0n1 ] || return
+	drive=$(basename "$(readlink -f /sys/class/nvme/nvme0/device)")
+}
+
 # The drive's group, likewise: the driver is away in the meantime.
 drive_domain() {
 	echo "$1" >/sys/bus/pci/drivers/nvme/unbind && group_type "$1" "$2"
@@ -224,26 +234,26 @@ patch_unload() {
 	echo 0 >/sys/kernel/livepatch/iova_lathwork/enabled && wait_for patch_gone && rmmod iova_lathwork
 }
 
-# Verified input and output; all addresses come from lathwork, most are given back.
-drive_verify() {
-	wait_for [ -b /dev/nvme0n1 ] || return
-	echo 0 >/sys/kernel/debug/iova_lathwork
-	dma_io /dev/nvme0n1 ${IO_SECONDS-4} || return
+# All addresses came from lathwork, most were given back, none was refused or freed wrongly.
+iova_counts_good() {
 	cat /sys/kernel/debug/iova_lathwork
 	[ "$(iova_count allocations)" -gt 100 ] && [ "$(iova_count frees)" -gt 100 ] || return
 	[ "$(iova_count failed)" = 0 ] && [ "$(iova_count wrong_frees)" = 0 ] && [ "$(iova_count kernel_calls)" = 0 ]
 }
 
+# Verified input and output, from lathwork's addresses.
+drive_verify() {
+	wait_for [ -b /dev/nvme0n1 ] || return
+	echo 0 >/sys/kernel/debug/iova_lathwork
+	dma_io /dev/nvme0n1 ${IO_SECONDS-4} || return
+	iova_counts_good
+}
+
 # I/O addresses of a drive behind an IOMMU, flushed lazily and at once. The patch is refused to be taken back
 # while the drive has addresses, and is taken back in the end.
 stage_iova() {
-	local drive module
-	insmod /lathwork.ko && patch_load || return
-	for module in $(cat /drive/order); do
-		insmod /drive/$module || return
-	done
-	wait_for [ -b /dev/nvme0n1 ] || return
-	drive=$(basename "$(readlink -f /sys/class/nvme/nvme0/device)")
+	local drive
+	insmod /lathwork.ko && patch_load && drive_load || return
 	[ "$(cat /sys/bus/pci/devices/$drive/iommu_group/type)" = DMA-FQ ] || return
 	drive_verify || return
 	patch_pinned || return
@@ -278,13 +288,8 @@ stage_dma_map() {
 # Reads and writes of a drive by 16 threads, each in its own 20 MB, one after the other and at random: without the
 # IOMMU, and with each allocator.
 stage_io_table() {
-	local drive module allocator how bs
-	insmod /lathwork.ko || return
-	for module in $(cat /drive/order); do
-		insmod /drive/$module || return
-	done
-	wait_for [ -b /dev/nvme0n1 ] || return
-	drive=$(basename "$(readlink -f /sys/class/nvme/nvme0/device)")
+	local drive allocator how bs
+	insmod /lathwork.ko && drive_load || return
 	for allocator in off ${ALLOCATORS-rbtree rcache lathwork}; do
 		drive_domain "$drive" identity || return
 		if [ $allocator != off ]; then group_type "$drive" DMA-FQ && patch_load allocator=$allocator || return; fi
@@ -301,6 +306,33 @@ stage_io_table() {
 		done
 		[ $allocator = off ] || { drive_domain "$drive" identity && patch_unload && echo "$drive" >/sys/bus/pci/drivers/nvme/bind; } || return
 		wait_for [ -b /dev/nvme0n1 ] || return
+	done
+	echo "$drive" >/sys/bus/pci/drivers/nvme/unbind && rmmod lathwork
+}
+
+# What fio has written it reads back and compares: each block has a checksum and says where it belongs. 16 threads with
+# eight requests each in flight, 4 KiB to 1 MiB at random, each thread in its own part; flushed lazily and at once, by
+# the kernel without a patch and by lathwork.
+stage_io_verify() {
+	local drive type allocator
+	insmod /lathwork.ko && drive_load || return
+	for type in DMA-FQ DMA; do
+		for allocator in kernel lathwork; do
+			drive_domain "$drive" identity && group_type "$drive" $type || return
+			[ $allocator = kernel ] || patch_load || return
+			echo "$drive" >/sys/bus/pci/drivers/nvme/bind && wait_for [ -b /dev/nvme0n1 ] || return
+			fio --name=io --filename=/dev/nvme0n1 --direct=1 --thread --ioengine=libaio --iodepth=8 --rw=randwrite \
+				--bsrange=4k-1m --numjobs=16 --size=${VERIFY_MB-20}m --offset_increment=20m --loops=${LOOPS-1} \
+				--verify=crc32c --verify_fatal=1 --group_reporting --eta=never --output-format=terse --output=/tmp/fio || return
+			awk -F';' -v "what=$type $allocator" 'END {
+				print "iova_verify: " what ": " int($47 / 1024) " MiB written, " int($6 / 1024) " compared, error " $5
+				exit $5 != 0 || !$47 || $6 != $47 }' /tmp/fio || return
+			drive_domain "$drive" identity || return
+			if [ $allocator = lathwork ]; then
+				iova_counts_good && patch_unload || return
+			fi
+			echo "$drive" >/sys/bus/pci/drivers/nvme/bind && wait_for [ -b /dev/nvme0n1 ] || return
+		done
 	done
 	echo "$drive" >/sys/bus/pci/drivers/nvme/unbind && rmmod lathwork
 }
