@@ -222,6 +222,15 @@ drive_load() {
 	drive=$(basename "$(readlink -f /sys/class/nvme/nvme0/device)")
 }
 
+# The driver goes, and the group has its first type again.
+drive_unload() {
+	local module
+	for module in $(tac /drive/order); do
+		rmmod ${module%.ko} || return
+	done
+	group_type "$drive" DMA-FQ
+}
+
 # The drive's group, likewise: the driver is away in the meantime.
 drive_domain() {
 	echo "$1" >/sys/bus/pci/drivers/nvme/unbind && group_type "$1" "$2"
@@ -260,7 +269,7 @@ stage_iova() {
 	if echo 0 2>/dev/null >/sys/kernel/livepatch/iova_lathwork/enabled; then return 1; fi
 	drive_domain "$drive" DMA && echo "$drive" >/sys/bus/pci/drivers/nvme/bind || return
 	drive_verify || return
-	drive_domain "$drive" identity && patch_unload && rmmod lathwork
+	drive_domain "$drive" identity && patch_unload && drive_unload && rmmod lathwork
 }
 
 # Mappings through the DMA API by a device that does nothing, half of its space held. Each allocator begins with a new
@@ -307,7 +316,7 @@ stage_io_table() {
 		[ $allocator = off ] || { drive_domain "$drive" identity && patch_unload && echo "$drive" >/sys/bus/pci/drivers/nvme/bind; } || return
 		wait_for [ -b /dev/nvme0n1 ] || return
 	done
-	echo "$drive" >/sys/bus/pci/drivers/nvme/unbind && rmmod lathwork
+	drive_unload && rmmod lathwork
 }
 
 # What fio has written it reads back and compares: each block has a checksum and says where it belongs. 16 threads with
@@ -334,7 +343,7 @@ stage_io_verify() {
 			echo "$drive" >/sys/bus/pci/drivers/nvme/bind && wait_for [ -b /dev/nvme0n1 ] || return
 		done
 	done
-	echo "$drive" >/sys/bus/pci/drivers/nvme/unbind && rmmod lathwork
+	drive_unload && rmmod lathwork
 }
 
 # All allocators of I/O addresses, two threads, a bitmap of the pages.
