@@ -15,7 +15,7 @@ mount -t debugfs debug /sys/kernel/debug 2>/dev/null
 # The unit tests of the core. With KUnit a failed test does not fail the load: its report says so.
 stage_units() {
 	local round
-	for round in 1 2; do
+	for round in $(seq ${UNIT_ROUNDS-2}); do
 		insmod /lathwork.ko && insmod /lathwork_test.ko || return
 		rmmod lathwork_test && rmmod lathwork || return
 	done
@@ -351,7 +351,7 @@ stage_iova_bench() {
 	local subject genalloc=genalloc
 	insmod /lathwork.ko || return
 	grep -q ' gen_pool_create$' /proc/kallsyms || { genalloc='' && echo "skipped: genalloc: the kernel has none"; }
-	for subject in rcache rbtree space arenas holes maple $genalloc; do
+	for subject in ${SUBJECTS-rcache rbtree space arenas holes maple $genalloc}; do
 		insmod /iova_bench.ko subject=$subject fill=50 pages=0 threads=2 shared=1 ops=${OPS-1280} check=1 || return
 		rmmod iova_bench || return
 	done
