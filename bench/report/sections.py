@@ -174,11 +174,11 @@ SECTIONS = {
         "why": "Streams are recognised and appended to; random requests go into blocks that are sorted when they "
                "are opened, so that extraction is a walk along an array. This is the hybrid that the author of the "
                "experiment wished for.",
-        "headline": [("Sorted requests, random arrivals", "random", "Tt"),
-                     ("Sorted requests, sequential arrivals", "sequential", "Tt")],
-        "lines": [("Random arrivals: insert and extract", "random/d*/b32", "requests in the queue", "Tt")],
-        "bars": [("random: insert and extract", "random", "Tt"), ("sequential", "sequential", "Tt"),
-                 ("95 % sequential", "seq95", "Tt"), ("zipf", "zipf", "Tt")],
+        "headline": [("Sorted requests, random arrivals", "random", "both"),
+                     ("Sorted requests, sequential arrivals", "sequential", "both")],
+        "lines": [("Random arrivals: insert and extract", "random/d*/b32", "requests in the queue", "both")],
+        "bars": [("random: insert and extract", "random", "both"), ("sequential", "sequential", "both"),
+                 ("95 % sequential", "seq95", "both"), ("zipf", "zipf", "both")],
     },
     "scan": {
         "title": "Queues of objects",

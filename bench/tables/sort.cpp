@@ -5,10 +5,10 @@
 //   INPUT                depth 128, batch 32, one-way sweep: the tables of 2008, more inputs
 //   INPUT/min            the lowest sector first
 //   INPUT/dDEPTH/bBATCH  other depths and batches
-//   path/INPUT/mLIMIT    the whole way: merge lookups and insert (It), dispatch (Et), expiry (Xt)
+//   path/INPUT/mLIMIT    the whole way: merge lookups and insert, dispatch (extract), expiry
 //
-// It, Et, Tt: ns per request for insertion, extraction and both. The order of extraction of each
-// subject is compared with that of std-multimap.
+// insert, extract, both: ns per request. The order of extraction of each subject is compared with
+// that of std-multimap.
 #include "tables/sort/inputs.hpp"
 #include "subjects/sort/sort_subject.hpp"
 #include "harness/stats.hpp"
@@ -116,9 +116,9 @@ private:
                               name);
             sort_result r = find(name).run(plan);
             bool ok = r.checksum == right;
-            put(c, "It", name, r.insert_ns, ok);
-            put(c, "Et", name, r.extract_ns, ok);
-            put(c, "Tt", name, r.insert_ns + r.extract_ns, ok);
+            put(c, "insert", name, r.insert_ns, ok);
+            put(c, "extract", name, r.extract_ns, ok);
+            put(c, "both", name, r.insert_ns + r.extract_ns, ok);
         });
     }
 
@@ -133,9 +133,9 @@ private:
             if (!right)
                 right = r;
             bool ok = r.checksum == right->checksum && r.merged == right->merged;
-            put(c, "It", name, r.submit_ns, ok);
-            put(c, "Et", name, r.dispatch_ns, ok);
-            put(c, "Xt", name, r.expire_ns, ok);
+            put(c, "insert", name, r.submit_ns, ok);
+            put(c, "extract", name, r.dispatch_ns, ok);
+            put(c, "expire", name, r.expire_ns, ok);
         });
         if (right)
             session_.remark(c.name + ": " + std::to_string(right->merged * 100 / right->submitted) +
@@ -149,8 +149,8 @@ private:
     session& session_;
 };
 
-// Prints figures as the tables of 2008 had them: relative to linux-rbtree, It, Et and Tt side by
-// side.
+// Prints figures as the tables of 2008 had them: relative to linux-rbtree, insert, extract and both
+// side by side.
 class printer {
 public:
     printer(std::FILE* out, const session& s) : out_(out), session_(s) {}
@@ -158,15 +158,15 @@ public:
     void print() const {
         std::vector<sort_case> found, paths;
         for (const auto& c : all_cases(session_.opt()))
-            if (median(c.name, "It", peer))
+            if (median(c.name, "insert", peer))
                 (c.merge_limit ? paths : found).push_back(c);
         std::fprintf(out_, "\nsort: insert, extract, total relative to %s (1.00)\n", peer);
         for (std::size_t i = 0; i < found.size(); i += per_line)
-            group(found.data() + i, std::min(per_line, found.size() - i), "Tt");
+            group(found.data() + i, std::min(per_line, found.size() - i), "both");
         if (!paths.empty())
             std::fprintf(out_, "\nsort: submit, dispatch, expire relative to %s\n", peer);
         for (std::size_t i = 0; i < paths.size(); i += per_line)
-            group(paths.data() + i, std::min(per_line, paths.size() - i), "Xt");
+            group(paths.data() + i, std::min(per_line, paths.size() - i), "expire");
     }
 
 private:
@@ -195,22 +195,23 @@ private:
         }
         std::fprintf(out_, "\n%-22s", "  linux-rbtree, ns");
         for (std::size_t i = 0; i < n; i++)
-            std::fprintf(out_, "  %6.1f %5.1f %5.1f", *median(cases[i].name, "It", peer),
-                         *median(cases[i].name, "Et", peer), *median(cases[i].name, third, peer));
+            std::fprintf(out_, "  %6.1f %5.1f %5.1f", *median(cases[i].name, "insert", peer),
+                         *median(cases[i].name, "extract", peer),
+                         *median(cases[i].name, third, peer));
         std::fputc('\n', out_);
     }
 
     std::string cell_text(const std::string& name, const char* third,
                           const std::string& subject) const {
         char text[64];
-        auto a = median(name, "It", subject), b = median(name, "Et", subject),
+        auto a = median(name, "insert", subject), b = median(name, "extract", subject),
              c = median(name, third, subject);
         if (!a || !b || !c) {
             std::snprintf(text, sizeof(text), " %20s", "-");
             return text;
         }
-        std::snprintf(text, sizeof(text), "  %6.2f %5.2f %5.2f", *a / *median(name, "It", peer),
-                      *b / *median(name, "Et", peer), *c / *median(name, third, peer));
+        std::snprintf(text, sizeof(text), "  %6.2f %5.2f %5.2f", *a / *median(name, "insert", peer),
+                      *b / *median(name, "extract", peer), *c / *median(name, third, peer));
         return text;
     }
 
@@ -223,7 +224,8 @@ private:
 table sort_table() {
     table t;
     t.name = "sort";
-    t.summary = "sorting block requests, as measured in 2008: insert It, extract Et, total Tt";
+    t.summary = "sorting block requests, as measured in 2008: ns per request to insert, to "
+                "extract, and both";
     t.named_peer = "linux-rbtree";
     t.subjects.assign(sort_subjects().begin(), sort_subjects().end());
     t.cases = [](const options& opt) {

@@ -563,9 +563,10 @@ void bind_sorted(nb::module_& module) {
         .value("keys", What::keys)
         .value("values", What::values)
         .value("items", What::items);
-    LockedClass<Iterator>(module, "Iterator", nb::type_slots(iterator_slots))
-        .def("__length_hint__", [](const Iterator& self) { return self.walk.left(); })
+    LockedClass<Iterator> iterator(module, "SortedIterator", nb::type_slots(iterator_slots));
+    iterator.def("__length_hint__", [](const Iterator& self) { return self.walk.left(); })
         .def_unlocked("__reduce__", iterator_reduce);
+    iterator.attr("__module__") = "lathwork"; // what an iterator prints
 
     // Whether __init__ of the C++ class has been called.
     module.def("_ready",

@@ -320,6 +320,16 @@ TEST_CASE("member types and functions") {
     CHECK(map().native() != nullptr);
 }
 
+TEST_CASE("types from the entries, as of std::map") {
+    const std::map<std::string, int> ages{{"ada", 36}, {"alan", 41}};
+    const point_map copied(ages.begin(), ages.end());
+    static_assert(std::is_same_v<decltype(copied), const point_map<std::string, int>>);
+    CHECK(copied.at("alan") == 41);
+    const point_map listed({std::pair{1u, 2.5}, std::pair{3u, 4.5}});
+    static_assert(std::is_same_v<decltype(listed), const point_map<unsigned int, double>>);
+    CHECK(listed.at(3) == 4.5);
+}
+
 TEST_CASE("keys at the ends of their types") {
     point_map<std::int64_t, int> m{{INT64_MIN, 1}, {-1, 2}, {0, 3}, {INT64_MAX, 4}};
     CHECK(m.begin()->first == INT64_MIN);

@@ -649,6 +649,14 @@ private:
     int error_ = 0;
 };
 
+// As of std::map: point_map({std::pair{1, 2.5}}) and point_map(entries.begin(), entries.end()) need
+// no types.
+template <typename K, typename V>
+point_map(std::initializer_list<std::pair<K, V>>) -> point_map<std::remove_const_t<K>, V>;
+template <std::input_iterator It, std::sentinel_for<It> End>
+point_map(It, End) -> point_map<std::remove_const_t<typename std::iter_value_t<It>::first_type>,
+                                typename std::iter_value_t<It>::second_type>;
+
 // Where the value of a key is, or belongs: what map[key] returns. It does not outlive the map.
 template <typename K, typename V, typename Compare>
 class point_map<K, V, Compare>::place {
