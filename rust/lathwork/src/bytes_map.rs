@@ -20,10 +20,10 @@ use crate::error::Reason;
 use crate::handle::{config, made, no_memory, Handle};
 use crate::memory::{NoMemory, Options};
 use crate::own::verified;
-use crate::retired::{drop_each, Nodes, Retired};
+use crate::retired::{drop_each, Retired};
 use crate::scan::{Ahead, AHEAD};
 use crate::section::Section;
-use crate::value::{self, header_of, Header};
+use crate::value::{self, header_of, Header, Owned};
 
 const NO_RANKS: &str = "the map was not made with Options::ranks()";
 
@@ -543,19 +543,7 @@ impl<K: Bytes, V> BytesMap<K, V> {
 
     /// Removes all entries and drops them.
     pub fn clear(&mut self) {
-        let memory = self.set.memory();
-        let mut newest: *mut Header = ptr::null_mut();
-        unsafe extern "C" fn add(newest: *mut c_void, word: u64) {
-            let newest = newest.cast::<*mut Header>();
-            value::set_next(header_of(word), *newest);
-            *newest = header_of(word);
-        }
-        // SAFETY: the set is initialised; add() gets what it takes. Afterwards the pairs are ours.
-        unsafe {
-            let arg = (&mut newest as *mut *mut Header).cast();
-            sys::lath_bytes_clear(self.raw(), Some(add), arg);
-        }
-        drop_each(Nodes::<Pair<K, V>>::new(newest, Some(memory)));
+        drop_each(Taken::new(self));
     }
 
     /// As [`RangeMap::reclaim`](crate::RangeMap::reclaim).
@@ -754,6 +742,66 @@ impl<K: Bytes, V> DoubleEndedIterator for BytesEntries<'_, K, V> {
 }
 
 impl<K: Bytes, V> FusedIterator for BytesEntries<'_, K, V> {}
+
+/// Takes the pairs of a map, in order. The set has their words until its end.
+struct Taken<'a, K: Bytes, V> {
+    map: &'a mut BytesMap<K, V>,
+    words: [u64; AHEAD],
+    at: usize,
+    copied: usize,
+    /// What follows these: the set is asked for it while it can look at the last of them.
+    later: [u64; AHEAD],
+    follow: usize,
+}
+
+impl<'a, K: Bytes, V> Taken<'a, K, V> {
+    fn new(map: &'a mut BytesMap<K, V>) -> Self {
+        let mut taken = Taken {
+            map,
+            words: [0; AHEAD],
+            at: 0,
+            copied: 0,
+            later: [0; AHEAD],
+            follow: 0,
+        };
+        taken.read(&Edge::Open);
+        taken
+    }
+
+    fn read(&mut self, edge: &Edge) {
+        // SAFETY: the set is initialised; pairs behind the edge, and that of the edge, live.
+        unsafe {
+            self.follow = scan_words::<K, V>(self.map.raw(), edge, 0, self.later.as_mut_ptr());
+            value::warm(self.later[..self.follow].iter().copied());
+        }
+    }
+}
+
+impl<K: Bytes, V> Iterator for Taken<'_, K, V> {
+    type Item = Owned<Pair<K, V>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.at == self.copied {
+            self.words = self.later;
+            self.copied = core::mem::take(&mut self.follow);
+            self.at = 0;
+            if self.copied == AHEAD {
+                self.read(&Edge::Passed(self.words[AHEAD - 1]));
+            }
+        }
+        let word = *self.words[..self.copied].get(self.at)?;
+        self.at += 1;
+        // SAFETY: the pair is looked at once, and the set does not look at it any more.
+        unsafe { Some(Owned::new(header_of(word), Some(self.map.set.memory()))) }
+    }
+}
+
+impl<K: Bytes, V> Drop for Taken<'_, K, V> {
+    fn drop(&mut self) {
+        // SAFETY: the set is initialised, and all pairs have been taken.
+        unsafe { sys::lath_bytes_clear(self.map.raw(), None, ptr::null_mut()) };
+    }
+}
 
 /// Entries of a [`BytesMap`] by value, in order.
 pub struct IntoBytesEntries<K: Bytes, V>(BytesMap<K, V>);

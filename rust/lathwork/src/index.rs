@@ -13,6 +13,7 @@ use crate::error::{InsertError, Reason};
 use crate::handle::{config, no_memory, Handle};
 use crate::memory::{Memory, NoMemory, Options};
 use crate::retired::{drop_each, Retired};
+use crate::scan::AHEAD;
 use crate::section::Section;
 use crate::value::{self, header_of, inline, Header, Owned};
 use crate::Ref;
@@ -449,7 +450,7 @@ impl<V> Index<V> {
             // SAFETY: the index is initialised.
             unsafe { sys::lath_index_clear(self.raw(), None, ptr::null_mut()) };
         } else {
-            drop_each(Taken { index: self });
+            drop_each(Taken::new(self));
         }
     }
 }
@@ -463,9 +464,41 @@ fn shrunk(result: sys::c_int) -> Result<(), NoMemory> {
     }
 }
 
-/// Takes values out of an index whose values are in nodes, in order.
+/// Takes the values of an index whose values are in nodes, in order. The entries stay until its end.
 struct Taken<'a, V> {
     index: &'a mut Index<V>,
+    items: [lath_item; AHEAD],
+    at: usize,
+    copied: usize,
+    /// The key to go on from; None: there are no other entries.
+    from: Option<u64>,
+}
+
+impl<'a, V> Taken<'a, V> {
+    fn new(index: &'a mut Index<V>) -> Self {
+        Taken {
+            index,
+            items: [lath_item::default(); AHEAD],
+            at: 0,
+            copied: 0,
+            from: Some(0),
+        }
+    }
+
+    /// Copies the next items.
+    fn read(&mut self) -> Option<()> {
+        let (from, items, mut next) = (self.from?, self.items.as_mut_ptr(), 0);
+        // SAFETY: the index is initialised; the pointers are valid; values of entries behind
+        // `from` have not been taken.
+        unsafe {
+            self.copied =
+                sys::lath_index_scan(self.index.raw(), from, u64::MAX, items, AHEAD, &mut next);
+            value::warm(self.items[..self.copied].iter().map(|item| item.value));
+        }
+        self.at = 0;
+        self.from = Some(next).filter(|&next| self.copied == AHEAD && next > 0);
+        Some(())
+    }
 }
 
 impl<V> Iterator for Taken<'_, V> {
@@ -473,16 +506,23 @@ impl<V> Iterator for Taken<'_, V> {
 
     /// None in it: another entry has the value.
     fn next(&mut self) -> Option<Self::Item> {
-        let mut item = lath_item::default();
-        // SAFETY: the index is initialised; the pointer is valid. No one has a Ref.
+        if self.at == self.copied {
+            self.read()?;
+        }
+        let word = self.items[..self.copied].get(self.at)?.value;
+        self.at += 1;
+        // SAFETY: the word is in the index, and is looked at once. No one has a Ref.
         unsafe {
-            if !code::found(sys::lath_index_first_item(self.index.raw(), &mut item)) {
-                return None;
-            }
-            let (_, _, word) = self.index.take(item.key)?;
             let memory = Some(self.index.memory());
             Some(value::leave::<V>(word).then(|| Owned::new(header_of(word), memory)))
         }
+    }
+}
+
+impl<V> Drop for Taken<'_, V> {
+    fn drop(&mut self) {
+        // SAFETY: the index is initialised, and all values have been taken.
+        unsafe { sys::lath_index_clear(self.index.raw(), None, ptr::null_mut()) };
     }
 }
 
@@ -494,6 +534,6 @@ impl<V> Drop for Index<V> {
         let (values, nodes) = self.retired.end();
         // SAFETY: they are of this index; their values are dropped now.
         unsafe { self.index.bury(nodes) };
-        drop_each(values.map(Some).chain(Taken { index: self }));
+        drop_each(values.map(Some).chain(Taken::new(self)));
     }
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{mpsc, Arc, Barrier};
 use std::thread;
 
-use lathwork::{IntervalMap, PointMap, RangeAllocator, RangeMap, RangeSet};
+use lathwork::{BytesMap, IntervalMap, PointMap, RangeAllocator, RangeMap, RangeSet};
 
 /// Counts those that live, and is recognised.
 struct Counted {
@@ -173,6 +173,42 @@ fn one_that_panics() {
     assert!(catch_unwind(AssertUnwindSafe(|| map.clear())).is_err());
     assert_eq!((map.len(), alive.load(SeqCst)), (0, 0));
     drop(map);
+}
+
+/// Of keys that are alone with their first eight bytes, that share them, and that have a tree of their
+/// own; as many as are read ahead, and one more or less.
+#[test]
+fn of_bytes() {
+    for n in [0, 1, 31, 32, 33, 64, 65, 1000] {
+        let alive = Arc::new(AtomicUsize::new(0));
+        let mut map = BytesMap::new();
+        let fill = |map: &BytesMap<String, Counted>, bomb| {
+            for i in 0..n {
+                let mut value = Counted::new(&alive, i);
+                value.bomb = i == bomb;
+                let before = if i % 2 == 0 {
+                    "a"
+                } else {
+                    "eight bytes and more: "
+                };
+                map.insert(format!("{before}{i}"), value).unwrap();
+            }
+            assert_eq!(alive.load(SeqCst) as u64, n);
+        };
+        fill(&map, n);
+        map.clear();
+        map.verify().unwrap();
+        assert_eq!((map.len(), alive.load(SeqCst)), (0, 0));
+
+        fill(&map, n / 2);
+        let cleared = catch_unwind(AssertUnwindSafe(|| map.clear()));
+        assert_eq!(cleared.is_err(), n > 0);
+        assert_eq!((map.len(), alive.load(SeqCst)), (0, 0));
+
+        fill(&map, n);
+        drop(map);
+        assert_eq!(alive.load(SeqCst), 0);
+    }
 }
 
 #[test]
