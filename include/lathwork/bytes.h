@@ -129,7 +129,7 @@ LATH_API int lath_bytes_erase(struct lath_bytes *set, const struct lath_bytes_ke
 /* Put a record in the place of the one with an equal key and tag: 0 (*old, if not NULL: its value)
  * | -ENOENT | -EINVAL as insert. Never allocates. */
 LATH_API int lath_bytes_replace(struct lath_bytes *set, uint64_t value, uint64_t *old);
-/* The same two if the record there is `expected`: 0 | -ENOENT | -EAGAIN (*there, if not NULL: the
+/* Erase or replace the record if it is `expected`: 0 | -ENOENT | -EAGAIN (*there, if not NULL: the
  * one that is) | -EINVAL: `expected` or `value` is 0 or no multiple of 4. Both records of
  * replace_if have equal keys. */
 LATH_API int lath_bytes_erase_if(struct lath_bytes *set, uint64_t expected, uint64_t *there);
@@ -155,8 +155,8 @@ LATH_API int lath_bytes_put(struct lath_bytes *set, const struct lath_bytes_plac
 /* Get the record with this key and tag: 1 (*value set) | 0 (there is none) */
 LATH_API int lath_bytes_get(struct lath_bytes *set, const struct lath_bytes_key *key,
 			    uint64_t *value);
-/* The same for n keys, with overlapped cache misses: values[i] is 0 if there is none. Returns how
- * many were found. */
+/* Get the records of n keys, with overlapped cache misses: values[i] is 0 if there is none. Returns
+ * how many were found. */
 LATH_API size_t lath_bytes_get_batch(struct lath_bytes *set, size_t n,
 				     const struct lath_bytes_key *keys, uint64_t *values);
 /* Find the first record at or after / the last one at or before this key and tag: 0 | -ENOENT */
@@ -204,8 +204,8 @@ struct lath_bytes_cursor {
 };
 
 LATH_API void lath_bytes_cursor_init(struct lath_bytes_cursor *cursor, struct lath_bytes *set);
-/* The same for the records whose keys begin with `size` bytes at `prefix`, which stay there. For it
- * there are no others. */
+/* Init a cursor that moves over the records whose keys begin with `size` bytes at `prefix`, which
+ * stay there, and over no others. */
 LATH_API void lath_bytes_cursor_init_prefix(struct lath_bytes_cursor *cursor,
 					    struct lath_bytes *set, const void *prefix,
 					    uint64_t size);

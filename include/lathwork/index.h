@@ -162,15 +162,17 @@ LATH_API int lath_index_erase_item_at(struct lath_index *index, uint64_t point,
  * -ENOENT */
 LATH_API int lath_index_replace_item(struct lath_index *index, uint64_t key, uint64_t value,
 				     struct lath_item *old);
-/* The same if the item's value is `expected`: 0 | -ENOENT | -EAGAIN (*there: the item as it is) */
+/* As lath_index_replace_item() if the item's value is `expected`: 0 | -ENOENT | -EAGAIN (*there:
+ * the item as it is) */
 LATH_API int lath_index_replace_if(struct lath_index *index, uint64_t key, uint64_t expected,
 				   uint64_t value, struct lath_item *there);
-/* Erase the item that starts at key if its value is `expected`: results as above. Never
- * allocates. */
+/* Erase the item that starts at key if its value is `expected`: results as those of
+ * lath_index_replace_if(). Never allocates. */
 LATH_API int lath_index_erase_if(struct lath_index *index, uint64_t key, uint64_t expected,
 				 struct lath_item *there);
-/* The same if its size is `size`: for callers that give back what they were given, key and size. In
- * the points layout that is 1. */
+/* Erase the item that starts at key if its size is `size`, which is 1 in the points layout: for
+ * callers that give back what they were given, key and size. Results as those of
+ * lath_index_replace_if(). Never allocates. */
 LATH_API int lath_index_erase_sized(struct lath_index *index, uint64_t key, uint64_t size,
 				    struct lath_item *there);
 /* Find the item that covers point: 0 | -ENOENT */
@@ -186,7 +188,8 @@ LATH_API int lath_index_floor_item(struct lath_index *index, uint64_t key, struc
 LATH_API int lath_index_first_item(struct lath_index *index, struct lath_item *found);
 LATH_API int lath_index_last_item(struct lath_index *index, struct lath_item *found);
 
-/* The same reads for a caller in a read-side critical section of the index's flavour. */
+/* As lath_index_lookup_item() and lath_index_overlap_item(), for a caller in a read-side critical
+ * section of the index's flavour. */
 LATH_API int lath_index_lookup_item_rcu(struct lath_index *index, uint64_t point,
 					struct lath_item *found);
 LATH_API int lath_index_overlap_item_rcu(struct lath_index *index, uint64_t key, uint64_t size,

@@ -154,7 +154,7 @@ struct lath_range_info {
  * the call. fn must not call back. */
 LATH_API void lath_range_each(struct lath_range_locks *locks,
 			      void (*fn)(void *arg, const struct lath_range_info *info), void *arg);
-/* The same as lines of text, for debugging. */
+/* As lath_range_each(), in lines of text, for debugging. */
 LATH_API void lath_range_dump(struct lath_range_locks *locks,
 			      void (*write)(void *arg, const char *text), void *arg);
 /* 0, or the number of the broken invariant (src/lock/range_lock.c), for tests. No other call runs.

@@ -146,7 +146,7 @@ int lath_space_preload(struct lath_space *space, unsigned int arenas);
  * locks all slots in the meantime.
  */
 LATH_API int lath_space_next(struct lath_space *space, uint64_t from, struct lath_item *run);
-/* The same for free runs. */
+/* As lath_space_next(), for runs of free keys. */
 LATH_API int lath_space_next_free(struct lath_space *space, uint64_t from, struct lath_item *run);
 
 /*

@@ -173,8 +173,8 @@ struct lath_versions_cursor {
 
 LATH_API void lath_versions_cursor_init(struct lath_versions_cursor *cursor,
 					struct lath_versions *set, const struct lath_snapshot *at);
-/* The same for the records whose keys begin with `size` bytes at `prefix`, which stay there. For it
- * there are no others. */
+/* Init a cursor that moves over the records whose keys begin with `size` bytes at `prefix`, which
+ * stay there, and over no others. */
 LATH_API void lath_versions_cursor_init_prefix(struct lath_versions_cursor *cursor,
 					       struct lath_versions *set,
 					       const struct lath_snapshot *at, const void *prefix,

@@ -124,7 +124,7 @@ public:
     hole_result allocate(std::uint64_t size, std::uint64_t align = 1) {
         return allocate(hole_request{.size = size, .align = align});
     }
-    // The same; the returned owner frees it when it is destroyed.
+    // As allocate(); the returned owner frees it when it is destroyed.
     allocation hold(const hole_request& want, std::uint64_t cookie = 0) {
         return {this, allocate(want, cookie)};
     }

@@ -435,7 +435,7 @@ public:
         if constexpr (!Direct)
             boxes_->retire(box_of(word));
     }
-    // The same if no reader can.
+    // The index does not have the word any more, and no reader can look at its value.
     void keep(std::uint64_t word) {
         if constexpr (!Direct)
             boxes_->keep(box_of(word));

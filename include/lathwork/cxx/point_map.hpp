@@ -369,8 +369,8 @@ public:
     result update(key_arg key, Fn&& change) {
         return update_entry(key, change, [] { return made(); }, -ENOENT);
     }
-    // The same; if the key is not there it is inserted with the value `absent`: 0 | -ENOMEM |
-    // -E2BIG
+    // As update(key, change), but a key that is not there is inserted with the value `absent`:
+    // 0 | -ENOMEM | -E2BIG
     template <typename Fn>
     result update(key_arg key, Fn&& change, const V& absent) {
         return update_entry(key, change, [&] { return table_->make(key, absent); }, -ENOMEM);

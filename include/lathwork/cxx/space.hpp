@@ -88,7 +88,7 @@ public:
             return lath_space_alloc(space_, size, align, cookie, key);
         });
     }
-    // The same, from the segments whose bits are set alone.
+    // As allocate(), from the segments whose bits are set alone.
     hole_result allocate_in(std::uint64_t segments, std::uint64_t size, std::uint64_t align = 0,
                             std::uint64_t cookie = 0) {
         return call(size, [&](std::uint64_t* key) {

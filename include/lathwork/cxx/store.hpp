@@ -244,7 +244,7 @@ public:
     bool expire(Key key, std::uint64_t when) {
         return check(lath_store_expire(handle(), to_key(key), when), -ENOENT);
     }
-    // The same after this time from now.
+    // Sets the time at which the entry expires: this long from now. False: the key is absent.
     bool expire_after(Key key, std::chrono::milliseconds time) {
         return expire(key, lath_store_now() + static_cast<std::uint64_t>(time.count()));
     }
