@@ -5,7 +5,7 @@ accepted here.
 
 A program is a part of the file that the line before it names, of which a test runs the whole, or of a chapter whose programs a
 test takes from the chapter. `lath bench` is asked whether it knows tables, subjects and parameters (--list); every other `lath`
-command is run, on small inputs. Of `./run` the help must name the command. What remains is listed here, with the test that
+command is run, on small inputs. Of `./run` the help must name the command, of `tools/kernel-run` kernel and stages must be there. What remains is listed here, with the test that
 runs it, or with what it is instead of code.
 """
 import argparse
@@ -49,7 +49,6 @@ ELSEWHERE = {
     "insmod kernel/": ("tests/kernel/guest.sh", "insmod"),
     "ls -l /dev/llds": ("tests/kernel/guest.sh", "/dev/llds"),
     "cat /sys/kernel": ("tests/kernel/guest.sh", "/sys/kernel"),
-    "LATH_ICOUNT=1 tools/kernel-run": ("tests/kernel/guest.sh", "stage_iova_figures"),
     "(gdb) ": ("tests/debug/debug_test.py", "gdb"),
     "$ PYTHONPATH=": ("tests/debug/debug_test.py", "drgn"),
     ">>> ": ("tests/debug/debug_test.py", "lathwork_drgn"),
@@ -160,6 +159,10 @@ class Commands:
             known = len(words) == 1 or re.search(rf"^  {re.escape(' '.join(words[1:3] if words[1] == 'bench' else words[1:2]))}\b",
                                                  self.run_help, re.M)
             return None if known else "./run --help does not name it"
+        if words and words[0] == "tools/kernel-run":  # minutes each: the kernel and the stages must be there
+            lacks = [word for word in words[1:2] if not holds("tools/kernel-run", word)]
+            lacks += [word for word in words[2:] if "=" not in word and not holds("tests/kernel/guest.sh", f"stage_{word}() {{")]
+            return f"tools/kernel-run does not know {', '.join(lacks)}" if lacks else None
         if words and words[0].endswith("bin/lath"):
             words[0] = "lath"
         if not words or words[0] != "lath":
