@@ -30,7 +30,8 @@
  *   R2  Order. A range waits for those that overlap it, unless both are shared, and whose lock
  *       calls began before it. Later ones do not overtake it, except while it changes to a larger
  *       class of sizes, which it does at most once per class. So nobody waits for ever while the
- *       others unlock. trylock does not overtake: it fails where lock would wait.
+ *       others unlock. trylock does not overtake: it fails where lock would wait, also
+ *       for a call of another thread that does not hold its range yet and may fail itself.
  *   R3  A failed call leaves the hold unlocked, or for resize as it was.
  *   R4  Waiting threads sleep, after a short while of looking.
  *

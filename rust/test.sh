@@ -1,0 +1,29 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT OR GPL-2.0-only
+#
+# test.sh: the crates; then lathwork-sys as a package, which compiles what tools/amalgamate has put into it.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+sources=lathwork-sys/csrc code=0
+export CARGO_TARGET_DIR=$PWD/build/rust
+cd rust
+if ! cargo fetch --locked; then
+	echo "skipped: rust: its crates cannot be fetched"
+	exit
+fi
+if cargo fmt --version >/dev/null 2>&1; then
+	cargo fmt --all --check || code=$?
+fi
+tests=$(cargo test --offline --locked --features serde,rayon,store --no-fail-fast 2>&1) || code=$?
+echo "$tests"
+if cargo clippy --version >/dev/null 2>&1; then
+	cargo clippy --offline --locked --features serde,rayon,store -- -D warnings || code=$?
+fi
+RUSTDOCFLAGS='-D warnings' cargo doc --offline --locked --no-deps --features serde,rayon,store || code=$?
+awk '/^test result:/ { good += $4; bad += $6 } END { print good + 0 " passed, " bad + 0 " failed" }' <<<"$tests"
+# a program without std, which could not link if lathwork used it
+{ cargo rustc --offline --locked -p no_std -- -C panic=abort && "$CARGO_TARGET_DIR/debug/no_std"; } || code=$?
+../tools/amalgamate --output "$sources"
+cargo package --offline --locked --allow-dirty -p lathwork-sys || code=$?
+rm -r "$sources"
+exit "$code"
