@@ -274,27 +274,11 @@ bool Sorted::search(PyObject* key, Path* path, bool change) {
     return false;
 }
 
-// The root, if visits may look at it and it has codes of this kind; else NULL.
-Level* Sorted::root_for(const Visit& visit, Kind wanted) const {
-    Level* level = visit ? visible.load(std::memory_order_acquire) : nullptr;
-
-    return level && level->kind == wanted ? level : nullptr;
-}
-
 Sorted::Seen Sorted::peek(PyObject* key, Word* word) const {
     Word there;
 
-    if (PyLong_CheckExact(key)) {
-        int over = 0;
-        Code code = {integer_code(PyLong_AsLongLongAndOverflow(key, &over)), true};
-        Visit visit(this);
-        Level* level = over ? nullptr : root_for(visit, Kind::integer);
-        if (!level)
-            return Seen::unsure;
-        if (!lath_index_get(&level->index, code.code, &there))
-            return Seen::absent;
-        return look_at(key, code, there, word);
-    }
+    if (PyLong_CheckExact(key))
+        return peek_integer(key, word);
     if (!is_plain(key))
         return Seen::unsure;
     KeyView view(key);

@@ -169,6 +169,24 @@ public:
     // the lock. word: set to that of the value of a map, with its own reference; or NULL.
     enum class Seen { absent, there, unsure };
     Seen peek(PyObject* key, Word* word) const;
+    // peek() for an int, inlined: most often the word of its code is the value.
+    Seen peek_integer(PyObject* key, Word* word) const {
+        int over = 0;
+        Word there;
+        Code code = {integer_code(PyLong_AsLongLongAndOverflow(key, &over)), true};
+        Visit visit(this);
+        Level* level = over ? nullptr : root_for(visit, Kind::integer);
+        if (!level)
+            return Seen::unsure;
+        if (!lath_index_get(&level->index, code.code, &there))
+            return Seen::absent;
+        if (!word || !values || (tag_of(there) != Tag::object && tag_of(there) != Tag::small))
+            return look_at(key, code, there, word);
+        if (tag_of(there) == Tag::object)
+            Py_INCREF(object_of(there));
+        *word = there;
+        return Seen::there;
+    }
     // Find the item of this rank. Returns whether there is one; below size() there is, but while a
     // batch of another thread erases.
     bool reach(uint64_t rank, Path* path);
@@ -261,7 +279,12 @@ private:
     bool less(PyObject* a, PyObject* b);
     bool equal(PyObject* a, PyObject* b);
     Spot bisect(const Bucket* bucket, PyObject* sort, bool right);
-    Level* root_for(const Visit& visit, Kind wanted) const;
+    // The root, if visits may look at it and it has codes of this kind; else NULL.
+    Level* root_for(const Visit& visit, Kind wanted) const {
+        Level* level = visit ? visible.load(std::memory_order_acquire) : nullptr;
+
+        return level && level->kind == wanted ? level : nullptr;
+    }
     Seen look_at(PyObject* key, const Code& code, Word there, Word* word) const;
     bool search(PyObject* key, Path* path, bool change);
     // Whether a key without an exact code that is alone in its code has no bucket. Numbers have

@@ -207,7 +207,7 @@ nb::object value_of(PyObject* self, PyObject* key) {
     auto& map = self_of<Sorted>(self);
     Word word;
 
-    switch (map.peek(key, &word)) {
+    switch (PyLong_CheckExact(key) ? map.peek_integer(key, &word) : map.peek(key, &word)) {
     case Sorted::Seen::there:
         return nb::steal(tag_of(word) == Tag::object ? object_of(word) : unpack(word));
     case Sorted::Seen::absent:
