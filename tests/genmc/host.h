@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * host.h - the names of sys.h for GenMC, which explores every execution of a program under a memory
- * model. Included before all else, in place of src/sys/user.h.
+ * model. Included before all else, in place of src/sys/user.h. The page "An index at work"
+ * (doc/play/host.h) is built on it too.
  *
  * Accesses and barriers are those of user.h for a processor that reorders: READ_ONCE and WRITE_ONCE
  * relaxed, smp_rmb and smp_wmb C11 fences. What GenMC cannot run is replaced: inline assembly,
