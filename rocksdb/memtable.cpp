@@ -145,8 +145,8 @@ bool memtable::InsertKey(rocksdb::KeyHandle handle) {
     return true;
 }
 
-// Allocates `later`, in which entries wait. Does nothing if there is no memory or if an iterator
-// has read the memtable: then each entry is inserted at once.
+// Allocates `later`, the buffer of entries that are not inserted yet. Allocates nothing if there is
+// no memory or an iterator has read the memtable: then each entry is inserted at once.
 void memtable::make_deferred(contents& of) {
     std::lock_guard<std::mutex> lock(making_);
     if (of.later.load(std::memory_order_relaxed) || watched_.load(std::memory_order_relaxed))

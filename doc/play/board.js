@@ -346,7 +346,7 @@ function proposeMeeting() {
   showMeeting();
 }
 
-for (const id of ["a", "b", "akey", "bkey"]) $(id).onchange = showMeeting;
+for (const id of ["b", "akey", "bkey"]) $(id).onchange = showMeeting;
 $("a").onchange = proposeMeeting;
 $("when").oninput = showMeeting;
 $("threads").onsubmit = event => event.preventDefault();
