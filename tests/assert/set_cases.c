@@ -113,9 +113,13 @@ static void key_of_an_array(void)
 
 static void word_of_an_unaligned_bucket(void)
 {
-	fill_bucket();
-	bucket->groups = 2;
-	bucket_word((struct bucket *)(void *)((char *)bucket + 16));
+	struct bucket two = { .groups = 2 };
+	/* the entries begin 16 bytes past a multiple of 64 */
+	static char room[sizeof(two) + 80] __attribute__((aligned(64)));
+	struct bucket *moved = (void *)(room + 64 * (sizeof(two) / 64 + 1) + 16 - sizeof(two));
+
+	memcpy(moved, &two, sizeof(two));
+	bucket_word(moved);
 }
 
 static void slice_beyond_the_room(void)
