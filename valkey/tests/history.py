@@ -201,9 +201,17 @@ def explain(calls, starts=((),), everything=False):
     return good, seen
 
 
+def changed_nothing(call):
+    """Whether the reply alone says that the call changed nothing, whenever it took place. ALLOC and RESERVE for an owner who has
+    the range already reply as those that give it."""
+    name, reply = call.words[0].rpartition(".")[2], call.reply
+    return name in READS or reply in (None, ()) or reply[0] == "!" or \
+        (reply == "0" and name not in ("SET", "MSET", "INCR", "ALLOC", "RESERVE"))
+
+
 def steps(calls, done, state):
-    """Where the search goes from here, best last: each call that may be the next one. A call that changes nothing and whose reply
-    is right is taken at once, since it keeps no other one from being right."""
+    """Where the search goes from here, best last: each call that may be the next one. A call that changes nothing whenever it
+    takes place, and whose reply is right, is taken at once, since it keeps no other one from being right."""
     first_return, found = math.inf, []
     begin = (~done & (done + 1)).bit_length() - 1  # all before it are done
     for i in range(begin, len(calls)):
@@ -217,7 +225,7 @@ def steps(calls, done, state):
         if call.lost and after == state:
             continue  # now or later or never: it makes no difference here
         if call.lost or reply == call.reply:
-            if after == state:
+            if after == state and changed_nothing(call):
                 return [(done | 1 << i, state)]
             found.append((call.returned, done | 1 << i, after))
     found.sort(key=lambda step: -step[0])
