@@ -39,9 +39,9 @@ __attribute__((tls_model("initial-exec"))) thread_local unsigned int thread;
 
 // The first eight bytes of a key as a number, with zeros behind its end.
 uint64_t begin_of(const lath_bytes_key& key) {
-    uint64_t word = 0;
-    std::memcpy(&word, key.data, std::min(key.size, size_t{8}));
-    return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? __builtin_bswap64(word) : word;
+    char bytes[8] = {};
+    std::memcpy(bytes, key.data, std::min(key.size, sizeof(bytes)));
+    return number_of(bytes);
 }
 
 uint16_t hash_of(const lath_bytes_key& key) {
