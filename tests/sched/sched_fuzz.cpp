@@ -33,7 +33,7 @@ struct options {
 
 constexpr std::uint64_t most_exhaustive = 1500; // accesses of a scenario that is exhausted
 
-std::array<std::unique_ptr<program>, 7> programs;
+std::array<std::unique_ptr<program>, 8> programs;
 
 program* current;
 std::uint64_t scenario_seed, schedule_number, schedules_done, scenarios_done, exhausted;
@@ -141,10 +141,12 @@ void run_scenario(std::uint64_t seed, std::int64_t only) {
 
 [[noreturn]] void usage(const char* wrong) {
     std::fprintf(stderr,
-                 "%s\nusage: sched_fuzz [--program index|ranks|bytes|store|range_lock|regions|all] "
-                 "[--schedules N] "
-                 "[--seconds S] [--seed S] [--exhaust] [--replay SCENARIO:SCHEDULE]\n",
+                 "%s\nusage: sched_fuzz [--program NAME] [--schedules N] [--seconds S] [--seed S] "
+                 "[--exhaust] [--replay SCENARIO:SCHEDULE]\nprograms: all",
                  wrong);
+    for (const auto& p : programs)
+        std::fprintf(stderr, " %s", p->name());
+    std::fputc('\n', stderr);
     std::exit(2);
 }
 
@@ -208,15 +210,15 @@ void watch_signals() {
 } // namespace
 
 int main(int argc, char** argv) {
+    programs = {index_program(), ranks_program(),      bytes_program(),   versions_program(),
+                store_program(), range_lock_program(), regions_program(), interval_program()};
     read_arguments(argc, argv);
     sched_init(3);
     sched_failed = failed;
     watch_signals();
-    programs = {index_program(), ranks_program(),      bytes_program(),  versions_program(),
-                store_program(), range_lock_program(), regions_program()};
     std::vector<program*> chosen;
     for (unsigned i :
-         {0, 2, 5, 0, 1, 3, 0, 2, 6, 0, 4, 3}) // most has the index; a store takes long to open
+         {0, 2, 5, 0, 1, 3, 0, 2, 6, 0, 7, 4, 3}) // most has the index; a store takes long to open
         if (asked.program == "all" || asked.program == programs[i]->name())
             chosen.push_back(programs[i].get());
     if (chosen.empty())
