@@ -50,7 +50,8 @@ def bind(lib):
     core.bind(lib, {f"lath_bytes_{n}": t for n, t in {
         "init": (i, p, p, p), "fini": (None, p, EACH_FN, p), "clear": (None, p, EACH_FN, p), "insert": (i, p, u, p),
         "erase": (i, p, p, p), "replace": (i, p, u, p), "erase_if": (i, p, u, p), "replace_if": (i, p, u, u, p),
-        "find": (i, p, p, p), "put": (i, p, p, u), "get": (i, p, p, p), "get_batch": (z, p, z, p, p), "ceiling": (i, p, p, p),
+        "insert_batch": (z, p, z, p, p), "first_batch": (z, p, z, p, C.c_uint, p), "find": (i, p, p, p), "put": (i, p, p, u),
+        "get": (i, p, p, p), "get_batch": (z, p, z, p, p), "ceiling": (i, p, p, p),
         "floor": (i, p, p, p), "scan": (z, p, p, C.c_uint, p, z), "cursor_init": (None, p, p),
         "cursor_init_prefix": (None, p, p, p, u), "cursor_seek": (i, p, p, p), "cursor_seek_floor": (i, p, p, p),
         "cursor_next": (i, p, p), "cursor_prev": (i, p, p), "count": (u, p), "rank": (q, p, p, C.c_uint),
@@ -143,6 +144,27 @@ class BytesSubject(core.MemorySubject):
             expect("insert", result, 0)
             self.add(place, value)
 
+    @op(lambda d: (tuple(draw_key(d) for _ in range(d.int(0, 20))), d.chance(0.8)), 2)
+    def insert_batch(self, keys, filled):
+        """Of equal keys any one may be inserted: the results tell which. Without results no keys are equal."""
+        filled = filled or bool(self.memory)
+        if not filled:
+            keys = tuple({self.place(*key): key for key in keys}.values())
+        values, results = (U64 * (len(keys) + 1))(*(self.record(*key) for key in keys)), (C.c_int * (len(keys) + 1))()
+        places, there = [self.place(*key) for key in keys], len(self.order)
+        refused = self.memory.refused if self.memory else 0
+        done = self.lib.lath_bytes_insert_batch(self.at, len(keys), values, results if filled else None)
+        for i, place in enumerate(places):
+            if not filled and place not in self.values or filled and results[i] == 0:
+                self.same(f"insert_batch, element {i} is new", self.values.get(place), None)
+                self.add(place, values[i])
+        for i, place in enumerate(places if filled else ()):
+            if results[i] == ENOMEM and self.memory and self.memory.refused > refused:
+                self.refused = self.memory.refused
+            elif results[i]:
+                expect(f"insert_batch, element {i}", results[i], EEXIST if place in self.values else 0)
+        self.same("insert_batch", done, len(self.order) - there)
+
     @op(lambda d: (d.bytes(), d.int(0, 400), d.pick([20, 200, 200, 300]) + d.int(0, 100), d.int(0, 4)), 3)
     def fill(self, stem, first, count, how):
         """Records that agree in many bytes, or in all of them; or in all but their number of zeros."""
@@ -174,6 +196,14 @@ class BytesSubject(core.MemorySubject):
         at, _, _ = self.buffers[value]
         self.buffers[value] = (at, (1 << 30) + 1, tag)
         expect("insert of a key that is too long", self.lib.lath_bytes_insert(self.at, value, None), E2BIG)
+        key, keep, spot = self.c_key(data, tag), self.keep, Place()
+        self.rcu.read_lock()
+        try:
+            if not self.lib.lath_bytes_find(self.at, C.byref(key), C.byref(spot)):
+                expect("put of a key that is too long", self.lib.lath_bytes_put(self.at, C.byref(spot), value), E2BIG)
+        finally:
+            self.rcu.read_unlock()
+            del keep
 
     @op(lambda d: draw_key(d) + (d.chance(0.8),), 6)
     def erase(self, data, tag, filled):
@@ -282,21 +312,34 @@ class BytesSubject(core.MemorySubject):
         i = bisect.bisect_right(self.order, place)
         self.see("floor", self.lib.lath_bytes_floor(self.at, key, C.byref(self.out)), self.order[i - 1] if i else None)
 
-    @op(lambda d: draw_key(d) + (d.int(0, 7), d.pick([0, 1, 2, 33, 200, MOST]), d.chance(0.1)), 4)
-    def scan(self, data, tag, flags, most, null):
-        place = self.place(data, tag)
-        if null:
-            flags &= BACK
+    def from_place(self, place, flags):
+        """The places that a scan copies, in its order."""
         if flags & BACK:
             i = (bisect.bisect_left if flags & BEHIND else bisect.bisect_right)(self.order, place)
-            model = self.order[::-1] if null else self.order[:i][::-1]
-        else:
-            i = (bisect.bisect_right if flags & BEHIND else bisect.bisect_left)(self.order, place)
-            model = self.order if null else self.order[i:]
+            return self.order[:i][::-1]
+        i = (bisect.bisect_right if flags & BEHIND else bisect.bisect_left)(self.order, place)
+        return self.order[i:]
+
+    @op(lambda d: draw_key(d) + (d.int(0, 7), d.pick([0, 1, 2, 33, 200, MOST]), d.chance(0.1)), 4)
+    def scan(self, data, tag, flags, most, null):
+        if null:
+            flags &= BACK
+        model = self.order[::-1 if flags & BACK else 1] if null else self.from_place(self.place(data, tag), flags)
         if flags & SAME:
             model = [p for p in model if p[0] == data]
         n = self.lib.lath_bytes_scan(self.at, None if null else C.byref(self.c_key(data, tag)), flags, self.many, most)
         self.same("scan", self.many[:n], [self.values[p] for p in model[:most]])
+
+    @op(lambda d: (tuple(draw_key(d) for _ in range(d.int(0, 20))), d.int(0, 3)), 2)
+    def first_batch(self, keys, flags):
+        c_keys, keep, model = (Key * max(1, len(keys)))(), [], []
+        for i, (data, tag) in enumerate(keys):
+            c_keys[i] = self.c_key(data, tag)
+            keep.append(self.keep)
+            model.append(next((self.values[p] for p in self.from_place(self.place(data, tag), flags) if p[0] == data), 0))
+        n = self.lib.lath_bytes_first_batch(self.at, len(keys), c_keys, flags, self.many)
+        self.same("first_batch", self.many[:len(keys)], model)
+        self.same("first_batch, found", n, sum(v != 0 for v in model))
 
     @op(lambda d: (d.int(0, 3), d.int(0, 3)) + draw_key(d) + (d.pick([1, 1, 2, 40]),), 4)
     def cursor(self, which, step, data, tag, times):
