@@ -204,7 +204,18 @@ class Map(_Key):
         return self._run(_same, "LEN")
 
     def __iter__(self):
+        return self.keys()
+
+    def keys(self):
+        """Yields all entries, as scan() does; so do values() and items(). dict(map) takes the keys and then one command for each
+        value, and raises KeyError if one has gone meanwhile: dict(map.items()) takes a hundred pairs at a time."""
         return (entry for entry, _ in self.scan())
+
+    def values(self):
+        return (value for _, value in self.scan())
+
+    def items(self):
+        return self.scan()
 
 
 class Pool(_Key):

@@ -53,6 +53,22 @@ def test_scan(client):
     assert len(list(m.scan(count=7))) == 301
 
 
+@pytest.mark.parametrize("kind", ENTRIES)
+def test_a_mapping(client, kind):
+    m, copy = Map(client, "m", kind), Map(client, "copy", kind)
+    assert dict(m) == {} and list(m.items()) == [] and copy.update(m) == 0
+    m.update({key: i for i, key in enumerate(ENTRIES[kind])})
+    pairs = m.range()
+    assert list(m.keys()) == list(m) == ENTRIES[kind] and list(m.values()) == [b"0", b"1", b"2", b"3"] and list(m.items()) == pairs
+    assert dict(m) == dict(m.items()) == dict(pairs) and copy.update(m) == 4 and copy.range() == pairs
+
+
+def test_more_than_one_reply(client):
+    m = Map(client, "m")
+    m.update((i, 2 * i) for i in range(250))
+    assert list(m.keys()) == list(range(250)) and list(m.values()) == [b"%d" % (2 * i) for i in range(250)] and len(dict(m)) == 250
+
+
 def test_pool(client):
     p = Pool(client, "p")
     p.create(2**63, 100)
