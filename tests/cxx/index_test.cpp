@@ -8,10 +8,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 using namespace lathwork;
@@ -193,6 +197,11 @@ TEST_CASE("iterators from a key, and erase where one is") {
     CHECK(m.lower_bound(51)->value == 6);
     CHECK(m.upper_bound(60)->value == 7);
     CHECK(m.upper_bound(990) == m.end());
+    for (std::uint64_t key : {0, 4, 5, 9, 10, 994, 995}) {
+        auto [from, to] = m.equal_range(key);
+        CHECK(static_cast<std::uint64_t>(std::ranges::distance(from, to)) == m.count(key));
+        CHECK((from == to || from->where.contains(key)));
+    }
     for (auto at = m.lower_bound(500); at != m.end();)
         at = at->value % 2 ? m.erase(at) : std::next(at);
     CHECK(m.size() == 75);
@@ -581,6 +590,31 @@ TEST_CASE("a configuration that is refused is not taken for want of memory") {
     CHECK(s.split(2).error == -EINVAL);
     range_set moved = std::move(s);
     CHECK(moved.insert(range::sized(1, 1)).error == -EINVAL);
+}
+
+// Returns whether fn ends its process by abort().
+template <typename Fn>
+bool aborts(Fn fn) {
+    pid_t child = fork();
+    if (!child) {
+        std::freopen("/dev/null", "w", stderr);
+        std::signal(SIGABRT, SIG_DFL); // the framework's would report it
+        alarm(20);
+        fn();
+        _exit(0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT;
+}
+
+TEST_CASE("a step beyond the end stops the program") {
+    range_map<int> ranges{{range::between(1, 2), 1}};
+    point_map<int, int> points{{1, 10}, {2, 20}};
+    CHECK(aborts([&] { (void)std::prev(ranges.end()); }));
+    CHECK(aborts([&] { (void)std::prev(points.end()); }));
+    CHECK(aborts([&] { (void)std::prev(points.begin()); }));
+    CHECK_FALSE(aborts([&] { (void)std::ranges::prev(points.end()); }));
 }
 
 TEST_CASE("readers beside a writer never see a dead value") {

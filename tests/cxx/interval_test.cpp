@@ -32,6 +32,18 @@ static_assert(std::ranges::input_range<const lathwork::interval_map<std::string>
 
 } // namespace
 
+TEST_CASE("a range is half-open, whatever the bounds") {
+    for (lath_bounds bounds : {LATH_HALF_OPEN, LATH_CLOSED}) {
+        lathwork::interval_map<int> map(bounds);
+        CHECK(map.insert(lathwork::range::between(10, 20), 1));
+        CHECK(map.insert(lathwork::range::between(30, 0), 2)); // up to the last key
+        CHECK(map.contains(10));
+        CHECK(map.contains(19));
+        CHECK_FALSE(map.contains(20));
+        CHECK(map.contains(UINT64_MAX));
+    }
+}
+
 TEST_CASE("values in the set") {
     lathwork::interval_map<int> map;
     REQUIRE(map);
@@ -40,6 +52,9 @@ TEST_CASE("values in the set") {
     CHECK(map.insert(15, 30, 2).error == 0);
     CHECK(map.insert(15, 30, 2).error == 0);
     CHECK(map.insert(20, 20, 3).error == -EINVAL);
+    CHECK(map.insert(lathwork::range::between(20, 20), 3).error == -EINVAL);
+    CHECK(map.contains(29));
+    CHECK_FALSE(map.contains(30));
     std::vector<int> seen;
     for (auto [first, end, value] : map.stab(19))
         seen.push_back(value);

@@ -11,6 +11,8 @@
 #include <atomic>
 #include <cstdlib>
 #include <map>
+#include <memory>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -352,6 +354,57 @@ TEST_CASE("range_map as a map") {
     CHECK(numbers.at(UINT64_MAX) == 3);
     read_section inside(numbers);
     CHECK(*numbers.find(inside, 15) == 2);
+}
+
+TEST_CASE("point_map: pairs, counters and output as std::map's users write them") {
+    point_map<int, int> m;
+    CHECK(m.insert(std::make_pair(8, 80)));
+    const std::vector<std::pair<int, int>> more = {{9, 90}, {8, 81}};
+    for (const auto& entry : more)
+        CHECK(m.insert(entry).error == (entry.first == 8 ? -EEXIST : 0));
+    CHECK(m.insert({10, 100}));
+    CHECK(m.insert(m.extract(9)));
+    CHECK(m[1]++ == 0);
+    CHECK(m[1]++ == 1);
+    CHECK(m[1]-- == 2);
+    CHECK(++m[1] == 2);
+    m[8] *= 3;
+    m[9] /= 2;
+    m[10] %= 7;
+    m[10] ^= 1;
+    std::ostringstream text;
+    text << m[8] << ' ' << m[9] << ' ' << m[10];
+    CHECK(text.str() == "240 45 3");
+
+    point_map<std::string, std::unique_ptr<int>> owners;
+    CHECK(owners.insert(std::make_pair("k", std::make_unique<int>(7))));
+    CHECK(owners.visit("k", [](const std::unique_ptr<int>& p) { CHECK(*p == 7); }));
+    point_map<std::string, std::string> texts{{"a", "b"}};
+    text << texts["a"];
+    CHECK(text.str() == "240 45 3b");
+}
+
+TEST_CASE("point_map: of several threads that count by ++ none is lost") {
+    point_map<int, int> m;
+    std::array<std::vector<int>, 3> seen;
+    std::vector<std::thread> threads;
+    for (auto& mine : seen)
+        threads.emplace_back([&] {
+            for (int i = 0; i < many / 4; i++) {
+                mine.push_back(m[1]++);
+                if (i % 8 == 0)
+                    m[2]++;
+            }
+        });
+    for (auto& t : threads)
+        t.join();
+    std::vector<bool> once(static_cast<std::size_t>(many / 4 * 3));
+    for (const auto& mine : seen)
+        for (int n : mine) {
+            CHECK_FALSE(once.at(static_cast<std::size_t>(n)));
+            once[static_cast<std::size_t>(n)] = true;
+        }
+    CHECK(m.at(1) == many / 4 * 3);
 }
 
 TEST_CASE("range_map: updates by threads are not lost") {

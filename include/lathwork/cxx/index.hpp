@@ -23,16 +23,17 @@
 // ahead and shows these as they were then (16 for values in the index, 1 for boxes and for the
 // caller's objects). Forward they cost one descent a chunk, backward one a step.
 //
-// Errors: calls return 0 or a negative errno, as in C, and throw nothing but what T throws. A
-// container whose memory could not be had, or that was moved from, is empty for readers and answers
-// -ENOMEM to writers, one whose configuration is invalid -EINVAL; operator bool tells.
+// Errors: calls return a `result`, which is true if it was done and has the negative errno of the C
+// call in `error`, and throw nothing but what T throws. A container whose memory could not be had,
+// or that was moved from, is empty for readers and answers -ENOMEM to writers, one whose
+// configuration is invalid -EINVAL; operator bool tells.
 //
 //   lathwork::range_map<std::string> owners;
-//   owners.insert({4096, 8192}, "journal");
+//   owners.insert(4096, 8192, "journal"); // [4096, 8192)
 //   if (auto who = owners.find(5000))
 //       use(*who);
 //   for (const auto& [where, value] : owners.overlapping(0, 1 << 20))
-//       use(where.key, where.size, value);
+//       use(where.first(), where.end(), value);
 //
 // Cost of a boxed value: sizeof(T) + 24 bytes and one cache miss more.
 #ifndef LATHWORK_CXX_INDEX_HPP
@@ -129,6 +130,10 @@ public:
 
     // A copy of the value.
     std::optional<T> find(std::uint64_t point) const {
+        static_assert(
+            std::is_copy_constructible_v<T>,
+            "lathwork: find(point) copies; for a value that only moves say visit(point, fn) "
+            "or find(section, point)");
         std::optional<T> found;
         if constexpr (words::direct) {
             std::uint64_t word;

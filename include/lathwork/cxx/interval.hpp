@@ -148,6 +148,14 @@ public:
             value.taken();
         return {error};
     }
+    // A range is half-open: with LATH_CLOSED its last key is the bound.
+    template <typename... Args>
+    result insert(range where, Args&&... args) {
+        if (!where.size)
+            return {-EINVAL};
+        return insert(where.first(), closed_ ? where.end() - 1 : where.end(),
+                      std::forward<Args>(args)...);
+    }
     // Erases one interval with these bounds and an equal value. Returns whether there was one.
     bool erase(std::uint64_t first, std::uint64_t end, const T& value) {
         if (!set_)
@@ -190,6 +198,12 @@ public:
         return view(search, rcu_).begin();
     }
     std::default_sentinel_t end() const { return {}; }
+
+    // Whether an interval covers point.
+    bool contains(std::uint64_t point) const {
+        lath_interval item;
+        return set_ && lath_intervals_stab(set_.get(), point, &item, 1) == 1;
+    }
 
     // One that covers point, or else a nearest one.
     std::optional<value_type> nearest(std::uint64_t point) const {

@@ -26,6 +26,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -206,6 +207,13 @@ using reader = read_section;
 inline void must(result done) {
     if (!done)
         fail(done.error);
+}
+// A step beyond the end, as std::prev(it) makes it: to it these are input iterators.
+[[noreturn]] inline void step_beyond_the_end() {
+    std::fputs(
+        "lathwork: ++ of an iterator at the end; for std::prev(it) say std::ranges::prev(it)\n",
+        stderr);
+    std::abort();
 }
 
 template <typename T>

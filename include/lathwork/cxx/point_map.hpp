@@ -41,6 +41,7 @@
 
 #include <algorithm>
 #include <compare>
+#include <concepts>
 #include <functional>
 #include <initializer_list>
 #include <iterator>
@@ -179,6 +180,9 @@ public:
 
     // A copy of the value.
     std::optional<V> find(key_arg key) const {
+        static_assert(std::is_copy_constructible_v<V>,
+                      "lathwork: find(key) copies; for a value that only moves say visit(key, fn) "
+                      "or find(section, key)");
         std::optional<V> value;
         visit(key, [&](const V& v) { value.emplace(v); });
         return value;
@@ -429,7 +433,9 @@ public:
             return std::nullopt;
         return node_type(std::in_place, K(key), old.take());
     }
-    result insert(node_type&& node) {
+    // A template, so that a pair is not converted to a node.
+    template <std::same_as<node_type> Node>
+    result insert(Node&& node) {
         return node ? add(node->first, std::move(node->second)) : result{};
     }
     // Copies the entries of `other` whose keys are not here, and erases them there: 0 | -ENOMEM:
@@ -695,6 +701,22 @@ public:
     place& operator&=(const U& by) {
         return change([&](const V& v) { return static_cast<V>(v & by); });
     }
+    template <typename U>
+    place& operator^=(const U& by) {
+        return change([&](const V& v) { return static_cast<V>(v ^ by); });
+    }
+    template <typename U>
+    place& operator*=(const U& by) {
+        return change([&](const V& v) { return static_cast<V>(v * by); });
+    }
+    template <typename U>
+    place& operator/=(const U& by) {
+        return change([&](const V& v) { return static_cast<V>(v / by); });
+    }
+    template <typename U>
+    place& operator%=(const U& by) {
+        return change([&](const V& v) { return static_cast<V>(v % by); });
+    }
     place& operator++()
         requires requires(V v) { v + 1; }
     {
@@ -705,7 +727,22 @@ public:
     {
         return *this -= 1;
     }
+    // These return the value before the step.
+    V operator++(int)
+        requires requires(V v) { v + 1; }
+    {
+        return before([](const V& v) { return static_cast<V>(v + 1); });
+    }
+    V operator--(int)
+        requires requires(V v) { v - 1; }
+    {
+        return before([](const V& v) { return static_cast<V>(v - 1); });
+    }
     friend bool operator==(const place& a, const V& b) { return a.get() == b; }
+    template <typename Out>
+    friend auto operator<<(Out& out, const place& at) -> decltype(out << std::declval<const V&>()) {
+        return out << at.get();
+    }
 
 private:
     friend point_map;
@@ -714,6 +751,25 @@ private:
     place& change(Fn fn) {
         detail::must(map_.update(key_, fn, fn(V())));
         return *this;
+    }
+    // The value before fn changed it. With the key absent, fn(V()) is inserted.
+    template <typename Fn>
+    V before(Fn fn) {
+        for (;;) {
+            V old{};
+            result done = map_.update(key_, [&](const V& v) {
+                old = v;
+                return fn(v);
+            });
+            if (done.error == -ENOENT) {
+                old = V();
+                done = map_.insert(key_, fn(old));
+            }
+            if (done.error == -EEXIST)
+                continue; // another thread has inserted it
+            detail::must(done);
+            return old;
+        }
     }
     point_map& map_;
     K key_;

@@ -82,6 +82,8 @@ public:
     }
     pointer operator->() const { return {**this}; }
     item_iterator& operator++() {
+        if (at_ >= count_)
+            step_beyond_the_end();
         std::uint64_t shown = keys_[at_];
         if (++at_ < count_)
             return *this;
@@ -210,8 +212,12 @@ public:
     iterator upper_bound(std::uint64_t key) const {
         return key == UINT64_MAX ? end() : lower_bound(key + 1);
     }
+    // The item that covers key, if there is one: as many as count(key) says.
     std::pair<iterator, iterator> equal_range(std::uint64_t key) const {
-        return {lower_bound(key), upper_bound(key)};
+        lath_item item;
+        if (h_.list && lath_index_lookup_item(h_.list, key, &item) == 0)
+            return {lower_bound(item.key), upper_bound(key)};
+        return {upper_bound(key), upper_bound(key)};
     }
 
     // The item with the lowest key >= key, and the one with the highest key <= key.

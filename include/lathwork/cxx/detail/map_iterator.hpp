@@ -56,6 +56,8 @@ public:
     map_iterator& operator++() {
         if (++at_ < count_)
             return *this;
+        if (!count_)
+            step_beyond_the_end();
         K last = std::move(ahead_[at_ - 1]->key); // NOLINT(bugprone-unchecked-optional-access)
         fill(last, true);
         return *this;
