@@ -59,7 +59,131 @@ def draw_config(d):
     return {"layout": layout, "flags": flags, "memory": d.chance(0.5), "single": d.chance(0.2), "null": d.chance(0.05)}
 
 
-class IndexSubject(core.MemorySubject):
+class RangeSubject(core.MemorySubject):
+    """What the drivers of an index and of small sets share: how results are judged. Has model, points, holes, ranks and out."""
+
+    best_exact = False  # of several holes BEST takes the policy's choice exactly, however many there are
+
+    def invalid(self, start, size):
+        return size == 0 or start + size > TOP or (self.points and size != 1)
+
+    def see(self, what, result, model):
+        """A read that fills self.out."""
+        if model is None:
+            expect(what, result, ENOENT)
+        else:
+            expect(what, result, 0)
+            if self.out.tuple() != self.model.item(model):
+                raise Mismatch(f"{what}: the library says {self.out.tuple()}, the model {self.model.item(model)}")
+
+    def judge_insert(self, what, start, size, value, result, conflict):
+        if self.invalid(start, size):
+            expect(what, result, EINVAL)
+        elif self.model.first_overlap(start, size) is not None:
+            expect(what, result, EEXIST)
+            if conflict and conflict not in [self.model.item(k) for k in self.model.overlaps(start, size)]:
+                raise Mismatch(f"{what}: the conflict {conflict} does not overlap or is not there")
+        else:
+            expect(what, result, 0)
+            self.model.put(start, size, value)
+
+    def request_error(self, want):
+        high = want.high or TOP
+        align = want.align or 1
+        if want.size == 0 or align & (align - 1) or want.low >= high:
+            return EINVAL
+        return 0
+
+    def place(self, want, low, high):
+        """Returns the places that the policy allows in [low, high): a set of keys, or None."""
+        align = want.align or 1
+        model = self.model
+        up = lambda k: (k + align - 1) // align * align  # noqa: E731
+        spans = []  # (first place, last place) of each free run
+        for a, b in model.free_runs(low, high):
+            first, last = up(a), (b - want.size) // align * align if b >= want.size else -1
+            if first <= last:
+                spans.append((first, last))
+        if not spans:
+            return None
+        if want.policy == 0:
+            return {spans[0][0]}
+        if want.policy == 1:
+            return {spans[-1][1]}
+        if want.policy == 3:
+            later = [max(f, up(want.hint)) for f, last in spans if max(f, up(want.hint)) <= last]
+            return {later[0] if later else spans[0][0]}
+        if want.policy == 4:
+            down = want.hint // align * align
+            near = {min(max(k, f), last) for f, last in spans for k in (down, down + align)}
+            best = min(abs(k - want.hint) for k in near)
+            return {k for k in near if abs(k - want.hint) == best}
+        if want.policy == 5:
+            return {want.hint} if any(f <= want.hint <= last for f, last in spans) else None
+        # BEST: the length of a hole is that of the whole run, or of its part within the limits
+        found = set()
+        crowd = not self.best_exact and align > 1 and len([1 for a, b in model.free_runs() if b - a >= want.size]) >= 32
+        for clipped in (False, True):
+            fits = []
+            for a, b in model.free_runs():
+                lo, hi = max(a, low), min(b, high)
+                if lo < hi and up(lo) + want.size <= hi:
+                    fits.append((hi - lo if clipped else b - a, up(lo)))
+                    if crowd:
+                        found.add(up(lo))
+            found.add(min(fits)[1])
+        return found
+
+    def judge_hole(self, what, want, result, got):
+        high = want.high or TOP
+        error = self.request_error(want)
+        if not self.holes or error:
+            expect(what, result, EINVAL)
+            return False
+        if want.policy == 5:
+            if want.hint % (want.align or 1) or not want.low <= want.hint < high:
+                expect(what, result, EINVAL)
+                return False
+            if want.hint + want.size > high:
+                expect(what, result, EINVAL, ENOSPC)
+                return False
+        places = None
+        if want.below and want.below > want.low:
+            places = self.place(want, want.low, min(want.below, high))
+        places = places or self.place(want, want.low, high)
+        expect(what, result, 0 if places else ENOSPC)
+        if not result and got not in places:
+            raise Mismatch(f"{what}: the library says {got}, the model {sorted(places)[:4]}")
+        return not result
+
+    def judge_hole_stats(self, result, stats, low, high):
+        if not self.holes or low >= (high or TOP):
+            expect("hole_stats", result, EINVAL)
+            return
+        expect("hole_stats", result, 0)
+        runs = self.model.free_runs(low, high or TOP)
+        lengths = [b - a for a, b in runs]
+        free = sum(lengths)
+        order = 64
+        for o in range(63, -1, -1):
+            if any((a + (1 << o) - 1 >> o << o) + (1 << o) <= b for a, b in runs):
+                order = o
+                break
+        if free < TOP:
+            self.same("hole_stats.largest", stats.largest, max(lengths, default=0))
+            self.same("hole_stats.largest_order", stats.largest_order, order)
+            if not stats.sampled:
+                self.same("hole_stats.free, holes", (stats.free, stats.holes), (free, len(runs)))
+                histogram = [0] * 64
+                for n in lengths:
+                    histogram[n.bit_length() - 1] += 1
+                self.same("hole_stats.histogram", list(stats.histogram), histogram)
+                part = 1000 * (free - stats.largest) / max(free, 1)
+                if abs(stats.fragmentation_permille - part) >= 1 + (free > MAX // 1000):  # there 1000 * free has more than 64 bits
+                    raise Mismatch(f"hole_stats.fragmentation_permille: {stats.fragmentation_permille}, the model {part}")
+
+
+class IndexSubject(RangeSubject):
     name = "index"
 
     def __init__(self, lib, config):
@@ -109,18 +233,6 @@ class IndexSubject(core.MemorySubject):
         return core.Config(C.sizeof(core.Config), layout, flags, rcu,
                            C.addressof(self.memory.struct) if self.memory else None, 0)
 
-    def invalid(self, start, size):
-        return size == 0 or start + size > TOP or (self.points and size != 1)
-
-    def see(self, what, result, model):
-        """A read that fills self.out."""
-        if model is None:
-            expect(what, result, ENOENT)
-        else:
-            expect(what, result, 0)
-            if self.out.tuple() != self.model.item(model):
-                raise Mismatch(f"{what}: the library says {self.out.tuple()}, the model {self.model.item(model)}")
-
     # changes
 
     @op(draw_item, 12)
@@ -146,17 +258,6 @@ class IndexSubject(core.MemorySubject):
             if self.lacks("insert", result):
                 return
         self.judge_insert("insert", start, size, value, result, self.conflict.tuple() if result == EEXIST and not null else None)
-
-    def judge_insert(self, what, start, size, value, result, conflict):
-        if self.invalid(start, size):
-            expect(what, result, EINVAL)
-        elif self.model.first_overlap(start, size) is not None:
-            expect(what, result, EEXIST)
-            if conflict and conflict not in [self.model.item(k) for k in self.model.overlaps(start, size)]:
-                raise Mismatch(f"{what}: the conflict {conflict} does not overlap or is not there")
-        else:
-            expect(what, result, 0)
-            self.model.put(start, size, value)
 
     @op(draw_item, 2)
     def insert_preloaded(self, start, size, value):
@@ -711,75 +812,6 @@ class IndexSubject(core.MemorySubject):
 
     # holes
 
-    def request_error(self, want):
-        high = want.high or TOP
-        align = want.align or 1
-        if want.size == 0 or align & (align - 1) or want.low >= high:
-            return EINVAL
-        return 0
-
-    def place(self, want, low, high):
-        """Places that the policy allows in [low, high): None, or a set of keys, or a function that judges a key."""
-        align = want.align or 1
-        model = self.model
-        up = lambda k: (k + align - 1) // align * align  # noqa: E731
-        spans = []  # (first place, last place) of each free run
-        for a, b in model.free_runs(low, high):
-            first, last = up(a), (b - want.size) // align * align if b >= want.size else -1
-            if first <= last:
-                spans.append((first, last))
-        if not spans:
-            return None
-        if want.policy == 0:
-            return {spans[0][0]}
-        if want.policy == 1:
-            return {spans[-1][1]}
-        if want.policy == 3:
-            later = [max(f, up(want.hint)) for f, last in spans if max(f, up(want.hint)) <= last]
-            return {later[0] if later else spans[0][0]}
-        if want.policy == 4:
-            down = want.hint // align * align
-            near = {min(max(k, f), last) for f, last in spans for k in (down, down + align)}
-            best = min(abs(k - want.hint) for k in near)
-            return {k for k in near if abs(k - want.hint) == best}
-        if want.policy == 5:
-            return {want.hint} if any(f <= want.hint <= last for f, last in spans) else None
-        # BEST: the length of a hole is that of the whole run, or of its part within the limits
-        found = set()
-        crowd = len([1 for a, b in model.free_runs() if b - a >= want.size]) >= 32 and align > 1
-        for clipped in (False, True):
-            fits = []
-            for a, b in model.free_runs():
-                lo, hi = max(a, low), min(b, high)
-                if lo < hi and up(lo) + want.size <= hi:
-                    fits.append((hi - lo if clipped else b - a, up(lo)))
-                    if crowd:
-                        found.add(up(lo))
-            found.add(min(fits)[1])
-        return found
-
-    def judge_hole(self, what, want, result, got):
-        high = want.high or TOP
-        error = self.request_error(want)
-        if not self.holes or error:
-            expect(what, result, EINVAL)
-            return False
-        if want.policy == 5:
-            if want.hint % (want.align or 1) or not want.low <= want.hint < high:
-                expect(what, result, EINVAL)
-                return False
-            if want.hint + want.size > high:
-                expect(what, result, EINVAL, ENOSPC)
-                return False
-        places = None
-        if want.below and want.below > want.low:
-            places = self.place(want, want.low, min(want.below, high))
-        places = places or self.place(want, want.low, high)
-        expect(what, result, 0 if places else ENOSPC)
-        if not result and got not in places:
-            raise Mismatch(f"{what}: the library says {got}, the model {sorted(places)[:4]}")
-        return not result
-
     @op(draw_hole, 4)
     def find_hole(self, size, align, low, high, below, hint, policy, _value):
         want = Hole(size, align, low, high, below, hint, policy)
@@ -796,28 +828,7 @@ class IndexSubject(core.MemorySubject):
     @op(lambda d: (d.key() if d.chance(0.5) else 0, d.key() if d.chance(0.5) else 0, d.int(0, 3)), 1)
     def hole_stats(self, low, high, leaves):
         stats = HoleStats()
-        result = self.lib.lath_index_hole_stats(self.at, low, high, leaves, C.byref(stats))
-        if not self.holes or low >= (high or TOP):
-            expect("hole_stats", result, EINVAL)
-            return
-        expect("hole_stats", result, 0)
-        runs = self.model.free_runs(low, high or TOP)
-        lengths = [b - a for a, b in runs]
-        free = sum(lengths)
-        order = 64
-        for o in range(63, -1, -1):
-            if any((a + (1 << o) - 1 >> o << o) + (1 << o) <= b for a, b in runs):
-                order = o
-                break
-        if free < TOP:
-            self.same("hole_stats.largest", stats.largest, max(lengths, default=0))
-            self.same("hole_stats.largest_order", stats.largest_order, order)
-            if not stats.sampled:
-                self.same("hole_stats.free, holes", (stats.free, stats.holes), (free, len(runs)))
-                histogram = [0] * 64
-                for n in lengths:
-                    histogram[n.bit_length() - 1] += 1
-                self.same("hole_stats.histogram", list(stats.histogram), histogram)
+        self.judge_hole_stats(self.lib.lath_index_hole_stats(self.at, low, high, leaves, C.byref(stats)), stats, low, high)
         if not leaves:
             self.same("hole_stats.sampled", stats.sampled, 0)
 

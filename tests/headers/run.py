@@ -20,7 +20,7 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import core  # noqa: E402
 
-MODULES = ["index", "byte_keys", "interval", "space", "store", "range_lock", "sortq"]
+MODULES = ["index", "byte_keys", "interval", "space", "store", "range_lock", "sortq", "small"]
 
 
 def subjects(lib):
