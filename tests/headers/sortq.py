@@ -248,7 +248,7 @@ class SortqSubject(core.Subject):
         if not result:
             self.drop(i)
 
-    @op(lambda d: (sector(d), d.pick([0, 1, 8, 256, 1 << 43])), 3)
+    @op(lambda d: (sector(d), d.pick([0, 1, 8, 256, 1 << 43, MAX])), 3)
     def first_from(self, at, zone):
         found, within = self.lib.lath_sortq_first_from(self.at, at), self.lib.lath_sortq_first_in_zone(self.at, at, zone)
         if self.fifo:
@@ -300,7 +300,7 @@ class SortqSubject(core.Subject):
         if self.groups[-1]:
             self.groups.append([])
 
-    @op(lambda d: (tag(d), d.int(0, 1 << 16), d.int(-3, 40)), 3)
+    @op(lambda d: (tag(d), d.int(0, 1 << 16), d.pick([1 << 31, (1 << 32) - 3, 1 << 32]) if d.chance(0.05) else d.int(-3, 40)), 3)
     def front_merged(self, i, which, down):
         i %= self.n
         if which % 4 and self.groups[-1]:
@@ -310,14 +310,15 @@ class SortqSubject(core.Subject):
         if new < 0:
             return
         if i not in self.group:
-            expect("front_merged", self.lib.lath_sortq_front_merged(self.at, self.address(i), new), ENOENT, *([EINVAL] if down < 0 else []))
+            wrong = down < 0 or request.sectors + down > 0xffffffff
+            expect("front_merged", self.lib.lath_sortq_front_merged(self.at, self.address(i), new), ENOENT, *([EINVAL] if wrong else []))
             return
         group, entry = self.group[i]
         if any(e[0] == new and e[2] != i for e in group):
             return  # the order among equal sectors is not said
         sectors = request.sectors
         result = self.lib.lath_sortq_front_merged(self.at, self.address(i), new)
-        if down < 0:
+        if down < 0 or sectors + down > 0xffffffff:
             expect("front_merged", result, EINVAL)
             return
         expect("front_merged", result, 0)
