@@ -175,20 +175,14 @@ class SmallSubject(RangeSubject):
             after = model.ceiling(start + 1)
             size = (TOP if after is None else after) - start if near == "room" else model.at[start][0] // 2
             size = max(0, min(MAX, size + more))
-        result = self.call("resize", start, size)
-        allowed, there = [], start in model.at
+        result, there = self.call("resize", start, size), start in model.at
         if self.lacks("resize", result):
             if not there or size < model.at[start][0]:
                 raise Mismatch("resize: -ENOMEM for a smaller size, or for no item")
             return
-        if self.points or self.invalid(start, size):
-            allowed.append(EINVAL)
-        if not there:
-            allowed.append(ENOENT)
-        elif not allowed and any(k != start for k in model.overlaps(start, size)):
-            allowed.append(EEXIST)
-        expect("resize", result, *(allowed or [0]))
-        if not allowed:
+        errors = [EINVAL] * (self.points or self.invalid(start, size)) + [ENOENT] * (not there)
+        expect("resize", result, *(errors or [EEXIST if model.overlaps(start, size) != [start] else 0]))
+        if not result:
             model.at[start] = (size, model.at[start][1])
 
     @op(lambda d: (d.key(), draw_value(d), d.chance(0.5)))
@@ -356,16 +350,12 @@ class SmallSubject(RangeSubject):
     @op(lambda d: (), 2)
     def index(self):
         """The calls of an index that change nothing."""
-        at, keys, lib = self.call("index"), self.model.keys, self.lib
-        if not at:
-            return
-        expect("count of the index", lib.lath_index_count(at), len(keys))
-        self.see("first of the index", lib.lath_index_first_item(at, C.byref(self.out)), keys[0] if keys else None)
-        self.see("last of the index", lib.lath_index_last_item(at, C.byref(self.out)), keys[-1] if keys else None)
-        stats = Stats()
-        lib.lath_index_get_stats(at, C.byref(stats))
-        self.same("stats.items of the index", stats.items, len(keys))
-        self.judge_verify(lib.lath_index_verify(at, 5, self.report, 300))
+        at, keys, stats = self.call("index"), self.model.keys, Stats()
+        if at:
+            self.see("last of the index", self.lib.lath_index_last_item(at, C.byref(self.out)), keys[-1] if keys else None)
+            self.lib.lath_index_get_stats(at, C.byref(stats))
+            self.same("stats.items of the index", stats.items, len(keys))
+            self.judge_verify(self.lib.lath_index_verify(at, 5, self.report, 300))
 
     def check(self):
         self.judge_verify(self.call("verify", self.report, 300))
@@ -377,18 +367,17 @@ class SmallSubject(RangeSubject):
             if size < C.sizeof(Index):
                 raise Mismatch(f"an index of {size} bytes")
             return
-        items = self.model.items()
+        items, columns = self.model.items(), 0
         needed = max((bytes_of(v) for _, _, v in items), default=0)
         if not self.memory or not self.memory.refused:
             self.same("value_bytes", width, needed)
         elif width < needed:
             raise Mismatch(f"value_bytes: room for {width}, the values need {needed}")
-        if not items:
-            self.same("bytes, without items", size, 0)
-        else:
+        if items:
             needed += bytes_of(items[-1][0] - items[0][0]) + max(bytes_of(s - 1) for _, s, _ in items)
-            if size < 8 + len(items) * needed:
-                raise Mismatch(f"bytes: {size}, the columns need {8 + len(items) * needed}")
+            columns = 8 + len(items) * needed
+        if size < columns or size and not items:
+            raise Mismatch(f"bytes: {size}, {len(items)} items need {columns}")
         if self.memory:
             self.same("bytes that the allocator gave", sum(self.memory.live.values()), size)
 
