@@ -22,8 +22,8 @@ fn main() {
             });
         }
     });
-    for entry in &counts {
-        println!("{:3} {}", entry.load(Ordering::Relaxed), entry.key());
+    for (word, count) in &counts {
+        println!("{:3} {word}", count.load(Ordering::Relaxed));
     }
     println!("{} begin with c", counts.prefix("c").count());
 }

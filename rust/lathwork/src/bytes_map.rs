@@ -20,6 +20,7 @@ use crate::error::Reason;
 use crate::handle::{config, made, no_memory, Handle};
 use crate::memory::{NoMemory, Options};
 use crate::own::verified;
+use crate::reference::BytesPart;
 use crate::retired::{drop_each, Retired};
 use crate::scan::{Ahead, AHEAD};
 use crate::section::Section;
@@ -43,7 +44,10 @@ struct Pair<K, V> {
 /// map.insert(String::from("pear"), 3).unwrap();
 /// map.insert(String::from("apple"), 5).unwrap();
 /// assert_eq!(*map.get("pear").unwrap(), 3);
-/// let all: Vec<_> = map.iter().map(|entry| (entry.key().clone(), *entry)).collect();
+/// for (word, number) in &map {
+///     println!("{word} {number}");
+/// }
+/// let all: Vec<_> = map.iter().map(|(word, number)| ((*word).clone(), *number)).collect();
 /// assert_eq!(all, [("apple".to_string(), 5), ("pear".to_string(), 3)]);
 /// assert_eq!(map.range("b"..).count(), 1);
 /// assert_eq!(map.prefix("ap").count(), 1);
@@ -323,12 +327,12 @@ impl<K: Bytes, V> BytesMap<K, V> {
 
     /// The entry with the lowest key.
     pub fn first(&self) -> Option<BytesRef<'_, K, V>> {
-        self.iter().next()
+        self.iter().step(false)
     }
 
     /// The entry with the highest key.
     pub fn last(&self) -> Option<BytesRef<'_, K, V>> {
-        self.iter().next_back()
+        self.iter().step(true)
     }
 
     /// The first entry at or behind `key`.
@@ -418,7 +422,8 @@ impl<K: Bytes, V> BytesMap<K, V> {
     /// Removes the entries for which `keep` returns false.
     pub fn retain(&self, mut keep: impl FnMut(&K, &V) -> bool) {
         self.retired.drop_some(self.set.memory());
-        for entry in self {
+        let mut entries = self.iter();
+        while let Some(entry) = entries.step(false) {
             if !keep(entry.key(), &entry) {
                 self.remove_if(&entry);
             }
@@ -431,7 +436,7 @@ impl<K: Bytes, V> BytesMap<K, V> {
         let mut other = Self::try_with(self.options)?;
         let from = (Bound::Included(key.bytes()), Bound::Unbounded);
         loop {
-            let word = match self.range::<&[u8]>(from).next() {
+            let word = match self.range::<&[u8]>(from).step(false) {
                 Some(entry) => entry.word,
                 None => return Ok(other),
             };
@@ -505,6 +510,26 @@ impl<K: Bytes, V> BytesMap<K, V> {
     /// [`RangeMap::iter`](crate::RangeMap::iter).
     pub fn iter(&self) -> BytesEntries<'_, K, V> {
         self.between(Edge::Open, Edge::Open)
+    }
+
+    /// All keys in order.
+    pub fn keys(&self) -> impl DoubleEndedIterator<Item = BytesPart<'_, K>> + '_ {
+        self.iter().map(|(key, _)| key)
+    }
+
+    /// All values in the order of their keys.
+    pub fn values(&self) -> impl DoubleEndedIterator<Item = BytesPart<'_, V>> + '_ {
+        self.iter().map(|(_, value)| value)
+    }
+
+    /// All keys by value, in order; the values are dropped.
+    pub fn into_keys(self) -> impl DoubleEndedIterator<Item = K> {
+        self.into_iter().map(|(key, _)| key)
+    }
+
+    /// All values by value, in the order of their keys; the keys are dropped.
+    pub fn into_values(self) -> impl DoubleEndedIterator<Item = V> {
+        self.into_iter().map(|(_, value)| value)
     }
 
     /// The entries with these keys, in order.
@@ -679,8 +704,8 @@ unsafe fn scan_words<K: Bytes, V>(
     sys::lath_bytes_scan(set, from, back | behind, words, AHEAD)
 }
 
-/// Entries of a [`BytesMap`] in order. It copies up to 32 ahead: what is removed after that may
-/// still be seen.
+/// Entries of a [`BytesMap`] in order, as keys and values. It copies up to 32 ahead: what is removed
+/// after that may still be seen.
 pub struct BytesEntries<'a, K: Bytes, V> {
     map: &'a BytesMap<K, V>,
     _section: Section,
@@ -692,6 +717,7 @@ pub struct BytesEntries<'a, K: Bytes, V> {
 }
 
 impl<'a, K: Bytes, V> BytesEntries<'a, K, V> {
+    /// The next entry from the front or the back.
     fn step(&mut self, back: bool) -> Option<BytesRef<'a, K, V>> {
         if self.done {
             return None;
@@ -727,17 +753,27 @@ impl<'a, K: Bytes, V> BytesEntries<'a, K, V> {
     }
 }
 
+/// The two parts of an entry.
+fn parts<'a, K, V>(entry: BytesRef<'a, K, V>) -> (BytesPart<'a, K>, BytesPart<'a, V>) {
+    let (key, value): (*const K, *const V) = (entry.key(), entry.value());
+    // SAFETY: the sections begin before that of the entry ends.
+    unsafe {
+        let key = BytesPart::new(key, Section::enter());
+        (key, BytesPart::new(value, entry.section))
+    }
+}
+
 impl<'a, K: Bytes, V> Iterator for BytesEntries<'a, K, V> {
-    type Item = BytesRef<'a, K, V>;
+    type Item = (BytesPart<'a, K>, BytesPart<'a, V>);
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.step(false)
+        self.step(false).map(parts)
     }
 }
 
 impl<K: Bytes, V> DoubleEndedIterator for BytesEntries<'_, K, V> {
     fn next_back(&mut self) -> Option<Self::Item> {
-        self.step(true)
+        self.step(true).map(parts)
     }
 }
 
@@ -832,11 +868,7 @@ impl<K: Bytes, V> Default for BytesMap<K, V> {
 
 impl<K: Bytes + fmt::Debug, V: fmt::Debug> fmt::Debug for BytesMap<K, V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut map = f.debug_map();
-        for entry in self {
-            map.entry(entry.key(), entry.value());
-        }
-        map.finish()
+        f.debug_map().entries(self.iter()).finish()
     }
 }
 
@@ -844,7 +876,7 @@ impl<K: Bytes + Clone, V: Clone> Clone for BytesMap<K, V> {
     /// A map of the same options. Another thread may change this one during the call.
     fn clone(&self) -> Self {
         let mut map = made(Self::try_with(self.options));
-        map.extend(self.iter().map(|e| (e.key().clone(), e.value().clone())));
+        map.extend(self.iter().map(|(k, v)| ((*k).clone(), (*v).clone())));
         map
     }
 }
@@ -855,7 +887,7 @@ impl<K: Bytes, V: PartialEq> PartialEq for BytesMap<K, V> {
         loop {
             match (ours.next(), theirs.next()) {
                 (None, None) => return true,
-                (Some(a), Some(b)) if a.key().bytes() == b.key().bytes() && *a == *b => {}
+                (Some(a), Some(b)) if a.0.bytes() == b.0.bytes() && a.1 == b.1 => {}
                 _ => return false,
             }
         }
@@ -901,7 +933,7 @@ impl<K: Bytes, V, const N: usize> From<[(K, V); N]> for BytesMap<K, V> {
 }
 
 impl<'a, K: Bytes, V> IntoIterator for &'a BytesMap<K, V> {
-    type Item = BytesRef<'a, K, V>;
+    type Item = (BytesPart<'a, K>, BytesPart<'a, V>);
     type IntoIter = BytesEntries<'a, K, V>;
 
     fn into_iter(self) -> BytesEntries<'a, K, V> {

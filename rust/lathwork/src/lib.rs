@@ -118,7 +118,7 @@ pub use range_allocator::{AllocError, Held, Policy, RangeAllocator, Runs};
 pub use range_locks::{NotLocked, RangeGuard, RangeLocks};
 pub use range_map::{Gaps, IntoRanges, RangeMap, Ranges};
 pub use range_set::{IntoSetRanges, RangeSet, SetRanges};
-pub use reference::Ref;
+pub use reference::{BytesPart, Ref};
 pub use sort_queue::{Order, Refused, SortQueue, Ticket};
 #[cfg(feature = "store")]
 pub use store::{
@@ -183,6 +183,19 @@ impl<V> Value for V {}
 /// let key = map.first().unwrap();
 /// drop(map);
 /// drop(key);
+/// ```
+///
+/// ```compile_fail,E0277
+/// let map = lathwork::BytesMap::from([("key", 1)]);
+/// let (key, _) = map.iter().next().unwrap();
+/// std::thread::scope(|s| s.spawn(move || drop(key)));
+/// ```
+///
+/// ```compile_fail,E0505
+/// let map = lathwork::BytesMap::from([("key", 1)]);
+/// let (_, value) = map.iter().next().unwrap();
+/// drop(map);
+/// drop(value);
 /// ```
 ///
 /// What it derefs to lives no longer than it:

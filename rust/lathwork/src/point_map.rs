@@ -339,6 +339,26 @@ impl<K: Key, V> PointMap<K, V> {
         self.iter().map(|(_, value)| value)
     }
 
+    /// All keys in order; the values are dropped.
+    ///
+    /// ```
+    /// let map = lathwork::PointMap::from([(2, "b"), (1, "a")]);
+    /// assert!(map.into_keys().eq([1, 2]));
+    /// ```
+    pub fn into_keys(self) -> impl DoubleEndedIterator<Item = K> {
+        self.into_iter().map(|(key, _)| key)
+    }
+
+    /// All values by value, in the order of their keys.
+    ///
+    /// ```
+    /// let map = lathwork::PointMap::from([(2, "b"), (1, "a")]);
+    /// assert!(map.into_values().rev().eq(["b", "a"]));
+    /// ```
+    pub fn into_values(self) -> impl DoubleEndedIterator<Item = V> {
+        self.into_iter().map(|(_, value)| value)
+    }
+
     /// The entries with these keys, in order.
     pub fn range(&self, keys: impl RangeBounds<K>) -> Points<'_, K, V> {
         Points {

@@ -50,46 +50,96 @@ impl<V> Deref for Ref<'_, V> {
     }
 }
 
-impl<V> AsRef<V> for Ref<'_, V> {
-    fn as_ref(&self) -> &V {
-        self
+/// The key or the value of an entry that an iterator over a [`BytesMap`](crate::BytesMap) shows. It
+/// derefs to that, and is a section, as a [`Ref`].
+pub struct BytesPart<'a, T> {
+    part: *const T,
+    section: Section,
+    of: PhantomData<&'a T>,
+}
+
+impl<T> BytesPart<'_, T> {
+    /// # Safety
+    ///
+    /// `part` is in an entry of a map, or was when `section` had begun already, and the lifetime is
+    /// within that of the map.
+    pub(crate) unsafe fn new(part: *const T, section: Section) -> Self {
+        BytesPart {
+            part,
+            section,
+            of: PhantomData,
+        }
     }
 }
 
-impl<V: fmt::Debug> fmt::Debug for Ref<'_, V> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
+impl<T> Clone for BytesPart<'_, T> {
+    fn clone(&self) -> Self {
+        let _ = &self.section;
+        BytesPart {
+            part: self.part,
+            section: Section::enter(),
+            of: PhantomData,
+        }
     }
 }
 
-impl<V: fmt::Display> fmt::Display for Ref<'_, V> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
+impl<T> Deref for BytesPart<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: the section began while the entry was in the map.
+        unsafe { &*self.part }
     }
 }
 
-impl<V: PartialEq> PartialEq<V> for Ref<'_, V> {
-    fn eq(&self, other: &V) -> bool {
-        **self == *other
-    }
+/// Is printed and compared as what it derefs to.
+macro_rules! as_target {
+    ($name:ident) => {
+        impl<V> AsRef<V> for $name<'_, V> {
+            fn as_ref(&self) -> &V {
+                self
+            }
+        }
+
+        impl<V: fmt::Debug> fmt::Debug for $name<'_, V> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                (**self).fmt(f)
+            }
+        }
+
+        impl<V: fmt::Display> fmt::Display for $name<'_, V> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                (**self).fmt(f)
+            }
+        }
+
+        impl<V: PartialEq> PartialEq<V> for $name<'_, V> {
+            fn eq(&self, other: &V) -> bool {
+                **self == *other
+            }
+        }
+
+        impl<V: PartialEq> PartialEq for $name<'_, V> {
+            fn eq(&self, other: &Self) -> bool {
+                **self == **other
+            }
+        }
+
+        impl<V: Eq> Eq for $name<'_, V> {}
+
+        impl<V: PartialOrd> PartialOrd for $name<'_, V> {
+            fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+                (**self).partial_cmp(&**other)
+            }
+        }
+
+        impl<V: Ord> Ord for $name<'_, V> {
+            fn cmp(&self, other: &Self) -> Ordering {
+                (**self).cmp(&**other)
+            }
+        }
+    };
 }
 
-impl<V: PartialEq> PartialEq for Ref<'_, V> {
-    fn eq(&self, other: &Self) -> bool {
-        **self == **other
-    }
-}
-
-impl<V: Eq> Eq for Ref<'_, V> {}
-
-impl<V: PartialOrd> PartialOrd for Ref<'_, V> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        (**self).partial_cmp(&**other)
-    }
-}
-
-impl<V: Ord> Ord for Ref<'_, V> {
-    fn cmp(&self, other: &Self) -> Ordering {
-        (**self).cmp(&**other)
-    }
-}
+as_target!(Ref);
+as_target!(BytesPart);

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::Arc;
 use std::thread;
 
-use lathwork::{BytesMap, Options, Reason};
+use lathwork::{BytesMap, BytesPart, Options, Reason};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -51,8 +51,12 @@ fn step() -> impl Strategy<Value = Step> {
 
 type Pairs = Vec<(Vec<u8>, u32)>;
 
-fn pairs<'a>(entries: impl Iterator<Item = lathwork::BytesRef<'a, Vec<u8>, u32>>) -> Pairs {
-    entries.map(|entry| (entry.key().clone(), *entry)).collect()
+type Parts<'a> = (BytesPart<'a, Vec<u8>>, BytesPart<'a, u32>);
+
+fn pairs<'a>(entries: impl Iterator<Item = Parts<'a>>) -> Pairs {
+    entries
+        .map(|(key, value)| ((*key).clone(), *value))
+        .collect()
 }
 
 fn of_model<'a>(entries: impl Iterator<Item = (&'a Vec<u8>, &'a u32)>) -> Pairs {
@@ -174,10 +178,10 @@ fn from_both_ends() {
         while low <= high {
             random = random.wrapping_mul(1664525).wrapping_add(1013904223);
             if random >> 26 < seed {
-                assert_eq!(*all.next().unwrap(), low);
+                assert_eq!(all.next().unwrap().1, low);
                 low += 1;
             } else {
-                assert_eq!(*all.next_back().unwrap(), high);
+                assert_eq!(all.next_back().unwrap().1, high);
                 high -= 1;
             }
         }
@@ -236,7 +240,7 @@ fn drops_by_threads() {
             });
         }
         for _ in 0..200 {
-            let keys: Vec<String> = map.iter().map(|entry| entry.key().clone()).collect();
+            let keys: Vec<String> = map.keys().map(|key| (*key).clone()).collect();
             assert!(keys.windows(2).all(|w| w[0] < w[1]));
         }
     });
@@ -251,6 +255,59 @@ fn drops_by_threads() {
         .unwrap();
     drop(map);
     assert_eq!(alive.load(SeqCst), 0);
+}
+
+#[test]
+fn keys_and_values_outlive_their_iterator() {
+    let alive = Arc::new(AtomicUsize::new(0));
+    let map: BytesMap<String, Counted> = (0..5)
+        .map(|n| (n.to_string(), Counted::new(n, &alive)))
+        .collect();
+    let (key, value) = map.iter().nth(1).unwrap();
+    let copy = value.clone();
+    drop(value);
+    map.retain(|key, _| key != "1");
+    // time for a grace period, were there no section
+    let reclaim = || {
+        for _ in 0..20 {
+            thread::sleep(std::time::Duration::from_millis(10));
+            map.reclaim();
+        }
+    };
+    reclaim();
+    assert_eq!((key.as_str(), copy.0), ("1", 1));
+    drop(copy); // the key alone keeps the entry
+    reclaim();
+    assert_eq!((key.as_str(), alive.load(SeqCst)), ("1", 5));
+    drop(key);
+    for (name, (key, value)) in ["0", "2", "3", "4"].into_iter().zip(&map) {
+        assert_eq!((&**key, value.0), (name, name.parse().unwrap()));
+    }
+    drop(map);
+    assert_eq!(alive.load(SeqCst), 0);
+}
+
+#[test]
+fn only_keys_or_values() {
+    let alive = Arc::new(AtomicUsize::new(0));
+    let make = || -> BytesMap<String, Counted> {
+        let entry = |n: u64| (n.to_string(), Counted::new(n, &alive));
+        (0..5).map(entry).collect()
+    };
+    let map = make();
+    assert!(map
+        .keys()
+        .rev()
+        .map(|key| (*key).clone())
+        .eq(["4", "3", "2", "1", "0"]));
+    assert!(map.values().map(|value| value.0).eq(0..5));
+    assert!(map.into_keys().eq(["0", "1", "2", "3", "4"]));
+    assert_eq!(alive.load(SeqCst), 0);
+    let mut values = make().into_values();
+    let (first, last) = (values.next().unwrap(), values.next_back().unwrap());
+    assert_eq!((first.0, last.0, alive.load(SeqCst)), (0, 4, 5));
+    drop(values); // and the entries that it has not shown
+    assert_eq!(alive.load(SeqCst), 2);
 }
 
 #[test]

@@ -105,3 +105,22 @@ fn values_of_many_types() {
     let found = map.get(1).unwrap();
     assert_eq!((found.0, &*found as *const Aligned as usize % 128), (7, 0));
 }
+
+#[test]
+fn entries_in_a_loop() {
+    let mut text = String::new();
+    let counts = BytesMap::from([("pear", 3), ("apple", 5)]);
+    for (word, count) in &counts {
+        text += &format!("{word} {count}, ");
+    }
+    for (word, count) in counts {
+        text += &format!("{word} {count}, ");
+    }
+    assert_eq!(text, "apple 5, pear 3, apple 5, pear 3, ");
+    let names = PointMap::from([(2, "b"), (1, "a")]);
+    for (key, name) in &names {
+        assert_eq!(name, ["a", "b"][key - 1]);
+    }
+    assert!(names.clone().into_keys().eq([1, 2]));
+    assert!(names.into_values().rev().eq(["b", "a"]));
+}

@@ -69,7 +69,7 @@ fn every_range_of_every_size() {
                 let of_bytes = (in_bytes(low), in_bytes(high));
                 let ours: Vec<u16> = bytes
                     .range::<[u8; 2]>(of_bytes)
-                    .map(|entry| u16::from_be_bytes(*entry.key()))
+                    .map(|(key, _)| u16::from_be_bytes(*key))
                     .collect();
                 assert_eq!(ours, expected);
             }
