@@ -77,8 +77,8 @@ def wide(text):
 
 
 def main():
-    files = [f for top in ("src", "include", "tests", "kernel", "spec") for f in (ROOT / top).rglob("*")
-             if f.suffix in (".c", ".h", ".hpp", ".cpp", ".txt", ".pml", ".litmus")]
+    files = [f for top in ("src", "include", "tests", "kernel", "spec", "rust/lathwork/src") for f in (ROOT / top).rglob("*")
+             if f.suffix in (".c", ".h", ".hpp", ".cpp", ".txt", ".pml", ".litmus", ".rs")]
     sources = "\n".join(f.read_text(errors="replace") for f in files)
     wrong = []
     for path in DOCUMENTS:
