@@ -142,8 +142,8 @@ LATH_API int lath_index_insert_item(struct lath_index *index, const struct lath_
 /*
  * Insert without allocating: the caller brings the nodes along. preload() fills what is missing;
  * zero the struct before the first time. insert_preloaded() takes what it needs. It returns
- * -EAGAIN, the index unchanged, if that is not enough because other threads split the same leaf at
- * the same time: preload and try again.
+ * -EAGAIN, the items unchanged, if that is not enough: other threads split the same leaf at the
+ * same time, or the leaf has to be split twice. Preload and try again.
  */
 struct lath_preload {
 	void *node[3];
@@ -276,8 +276,9 @@ LATH_API int lath_index_load_sorted(struct lath_index *index, size_t n,
 LATH_API int lath_index_get(struct lath_index *index, uint64_t point, uint64_t *value);
 
 /* Copy up to max items that start in [from, last], in order. Returns the number copied. Each leaf
- * is read at one moment; between leaves other threads may write. If the number is max, *next (if
- * not NULL) is the key to go on from, behind the last item; 0 if that one ends at the last key. */
+ * is read at one moment; between leaves other threads may write. If the number is max, and not 0,
+ * *next (if not NULL) is the key to go on from, behind the last item; 0 if that one ends at the
+ * last key. Otherwise *next means nothing. */
 LATH_API size_t lath_index_scan(struct lath_index *index, uint64_t from, uint64_t last,
 				struct lath_item *items, size_t max, uint64_t *next);
 

@@ -31,8 +31,9 @@
  *
  * The calls are those of lath_index with the same meaning; the order statistics need LATH_RANKS in
  * kind.index.flags, the calls about holes LATH_HOLES, in a block too. There is one difference: in a
- * block a new value or a larger size may need memory. A call that returns an error has changed
- * nothing. A change after which there are fewer entries never fails for want of memory.
+ * block a new value or a larger size may need memory. A call that returns an error has not changed
+ * the items; one that returns -ENOMEM may leave an index in the place of a block. A change after
+ * which there are fewer entries never fails for want of memory.
  */
 #ifndef LATHWORK_SMALL_H
 #define LATHWORK_SMALL_H

@@ -240,18 +240,20 @@ class IndexSubject(RangeSubject):
         lib, item = self.lib, Item(start, size, value)
         there = None if null else C.byref(self.conflict)
         if preloaded:
-            preload = Preload()
-            result = lib.lath_index_preload(self.at, C.byref(preload))
-            if self.lacks("preload", result):
-                lib.lath_index_preload_release(self.at, C.byref(preload))
-                return
-            expect("preload", result, 0)
-            refused = self.memory and self.memory.fail_in
-            if self.memory:
-                self.memory.fail_in = 1  # "Insert without allocating"
-            result = lib.lath_index_insert_preloaded(self.at, C.byref(item), C.byref(preload), there)
-            if self.memory:
-                self.memory.fail_in = refused
+            preload, result, tries = Preload(), EAGAIN, 0
+            while result == EAGAIN and tries < 4:  # each may split the leaf once
+                result = lib.lath_index_preload(self.at, C.byref(preload))
+                if self.lacks("preload", result):
+                    lib.lath_index_preload_release(self.at, C.byref(preload))
+                    return
+                expect("preload", result, 0)
+                refused = self.memory and self.memory.fail_in
+                if self.memory:
+                    self.memory.fail_in = 1  # "Insert without allocating"
+                result = lib.lath_index_insert_preloaded(self.at, C.byref(item), C.byref(preload), there)
+                if self.memory:
+                    self.memory.fail_in = refused
+                tries += 1
             lib.lath_index_preload_release(self.at, C.byref(preload))
         else:
             result = lib.lath_index_insert_item(self.at, C.byref(item), there)

@@ -279,7 +279,7 @@ class SmallSubject(RangeSubject):
         at, end = (last, low) if back else (low, last)
         while at is not None:
             keys = (model.between(end, at)[::-1] if back else model.between(at, end))[:most]
-            self.u.value = unset = 0x5ca1ab1e
+            self.u.value = 0x5ca1ab1e
             if how == 1:
                 n = self.call(name, at, end, self.keys if next_too else None, self.values, most, there)
                 self.same(name, self.values[:n], [model.at[k][1] for k in keys])
@@ -291,13 +291,11 @@ class SmallSubject(RangeSubject):
             self.calls += 1
             if keys and n == most:
                 at = keys[-1] - 1 if back else (keys[-1] + (1 if how == 1 else model.at[keys[-1]][0])) % TOP
-            elif not self.indexed:  # an index does not set *next if max is 0, and scan_values() of one sets it at the end
-                at = unset if most else at
             else:
                 return
             if next_too:
                 self.same(name + ", *next", self.u.value, at % TOP)
-            if not on or not keys or n < most or at == (-1 if back else 0):
+            if not on or at == (-1 if back else 0):
                 return
 
     @op(lambda d: (d.key(), d.key()), 3)
