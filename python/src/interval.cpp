@@ -581,6 +581,7 @@ void bind_intervals(nb::module_& module) {
     if (!bounded.is_valid())
         throw nb::python_error();
     module.attr("Bounded") = bounded;
+    const auto any = nb::arg().none(); // None is refused as other bounds are
     LockedClass<Tree>(module, "Tree", nb::type_slots(tree_slots), nb::is_weak_referenceable())
         .def(nb::init<>())
         .def("__len__", &Tree::size)
@@ -593,11 +594,11 @@ void bind_intervals(nb::module_& module) {
         .def("_pop", &Tree::pop)
         .def("_exchange", &Tree::exchange, nb::arg().lock())
         .def("clear", &Tree::clear, "Remove all intervals. O(n)")
-        .def("at", &Tree::at, nb::arg("p"),
+        .def("at", &Tree::at, nb::arg("p").none(),
              "The set of the intervals that contain p. O(log n) and those found")
-        .def("_overlap", &Tree::overlap)
-        .def("_envelop", &Tree::envelop)
-        .def("_overlaps", &Tree::overlaps, nb::arg(), nb::arg().none())
+        .def("_overlap", &Tree::overlap, any, any)
+        .def("_envelop", &Tree::envelop, any, any)
+        .def("_overlaps", &Tree::overlaps, any, any)
         .def("_all", &Tree::all)
         .def("_edge", &Tree::edge)
         .def("_verify", &Tree::verify);

@@ -3,6 +3,7 @@
 // What RangeMap and RangeAllocator are built on: an index of ranges (lathwork/index.h) with objects
 // as values, and an allocator of ranges (lathwork/space.h).
 #include "held.hpp"
+#include "iterator.hpp"
 #include "memory.hpp"
 #include "modules.hpp"
 #include "range_key.hpp"
@@ -32,8 +33,10 @@ namespace {
 class Ranges {
 public:
     Ranges() {
+        auto made = std::make_unique<lath_index>();
         lath_config config = index_config();
-        must(LATH_CORE(lath_index_init(&index, &config)), "lath_index_init");
+        must(LATH_CORE(lath_index_init(made.get(), &config)), "lath_index_init");
+        index = made.release();
     }
     // Nothing finds the map any more.
     ~Ranges() {
@@ -41,7 +44,8 @@ public:
             if (tag_of(item->value) == Tag::object)
                 Py_DECREF(object_of(item->value));
         };
-        lath_index_fini(&index, drop, nullptr);
+        lath_index_fini(index, drop, nullptr);
+        delete index.load();
         delete keys.load();
     }
     Ranges(const Ranges&) = delete;
@@ -50,11 +54,12 @@ public:
     bool insert(nb::handle start, nb::handle stop, nb::handle value);
     void store(nb::handle start, nb::handle stop, nb::handle value);
     void cut(nb::handle start, nb::handle stop);
+    void cut_if_any(nb::handle start, nb::handle stop);
+    void become(nb::handle ranges);
     size_t remove(nb::handle start, nb::handle stop);
     nb::object take(nb::handle point, bool starting);
     void clear();
     nb::object find(nb::handle owner, nb::handle point);
-    nb::tuple scan(uint64_t from, size_t most);
     nb::list overlapping(nb::handle start, nb::handle stop) {
         return shown(OwnedItems(meeting(asked(start, stop, Round::down))));
     }
@@ -63,7 +68,11 @@ public:
     int traverse(visitproc visit, void* arg);
     void verify();
 
+    // The tuple of a range.
+    nb::object shown(const lath_item& item, nb::object value) const;
+
     uint64_t count = 0, version = 0;
+    std::atomic<lath_index*> index; // become() puts another one here
 
 private:
     using Items = std::vector<lath_item>;
@@ -71,20 +80,19 @@ private:
     Range asked(nb::handle start, nb::handle stop, Round round) const;
     Range given(nb::handle start, nb::handle stop);
     bool code_of(nb::handle point, uint64_t* code) const;
-    nb::object shown(const lath_item& item) const;
     nb::list shown(const OwnedItems& items) const;
     Items meeting(Range range);
     OwnedItems look_up(nb::handle owner, nb::handle point);
     OwnedItems put(const lath_item& item);
     size_t erase(Range range);
     void cut_range(Range range);
+    void cut_keys(Range range);
     void gone(OwnedItems items, size_t come);
     // What leaves the index. There is room: the index's callbacks must not throw.
     static void collect(void* items, const lath_item* item) {
         static_cast<OwnedItems*>(items)->push_back(*item);
     }
 
-    lath_index index;
     std::atomic<const Keys*> keys = nullptr; // from the first range on, always those
 };
 
@@ -122,12 +130,11 @@ nb::list Ranges::shown(const OwnedItems& items) const {
     nb::list list;
 
     for (const lath_item& item : items)
-        list.append(shown(item));
+        list.append(shown(item, nb::steal(unpack(item.value))));
     return list;
 }
 
-nb::object Ranges::shown(const lath_item& item) const {
-    nb::object value = nb::steal(unpack(item.value)); // before any other object is made
+nb::object Ranges::shown(const lath_item& item, nb::object value) const {
     const Keys* of = keys.load(std::memory_order_acquire);
     return nb::make_tuple(of->key(item.key), of->stop(item), std::move(value));
 }
@@ -137,10 +144,10 @@ Ranges::Items Ranges::meeting(Range range) {
     Items found;
     lath_item item, items[64];
 
-    if (!lath_index_lookup_item(&index, range.first, &item) && item.key < range.first)
+    if (!lath_index_lookup_item(index, range.first, &item) && item.key < range.first)
         found.push_back(item);
     for (size_t n = 64; n == 64;) {
-        n = lath_index_scan(&index, range.first, range.last, items, 64, &range.first);
+        n = lath_index_scan(index, range.first, range.last, items, 64, &range.first);
         found.insert(found.end(), items, items + n);
         if (range.first == 0 || range.first > range.last)
             break;
@@ -160,7 +167,7 @@ void Ranges::gone(OwnedItems items, size_t come) {
 bool Ranges::insert(nb::handle start, nb::handle stop, nb::handle value) {
     Range range = given(start, stop);
     lath_item item = {range.first, range.size(), pack(value.ptr())};
-    int ret = LATH_CORE(lath_index_insert_item(&index, &item, nullptr));
+    int ret = LATH_CORE(lath_index_insert_item(index, &item, nullptr));
 
     if (ret == 0)
         gone({}, 1);
@@ -176,7 +183,7 @@ size_t Ranges::erase(Range range) {
     OwnedItems items;
 
     items.reserve(meeting(range).size());
-    lath_index_erase_range(&index, range.first, range.size(), collect, &items);
+    lath_index_erase_range(index, range.first, range.size(), collect, &items);
     size_t n = items.size();
     gone(std::move(items), 0);
     return n;
@@ -194,7 +201,7 @@ OwnedItems Ranges::put(const lath_item& item) {
         both && tag_of(there[0].value) == Tag::object ? object_of(there[0].value) : nullptr;
 
     items.reserve(there.size());
-    must(LATH_CORE(lath_index_store_range(&index, &item, collect, &items)),
+    must(LATH_CORE(lath_index_store_range(index, &item, collect, &items)),
          "lath_index_store_range");
     Py_XINCREF(twice);
     count += 1u + both;
@@ -209,17 +216,47 @@ void Ranges::cut_range(Range range) {
 
     last.reserve(1);
     OwnedItems items = put({range.first, range.size(), no_value});
-    lath_index_erase_range(&index, range.first, range.size(), collect, &last);
+    lath_index_erase_range(index, range.first, range.size(), collect, &last);
     gone(std::move(last), 0); // no visit sees what `items` has either
 }
 
-void Ranges::cut(nb::handle start, nb::handle stop) {
-    Range range = asked(start, stop, Round::exact);
+void Ranges::cut(nb::handle start, nb::handle stop) { cut_keys(asked(start, stop, Round::exact)); }
 
+// The keys of a set's range, of which the map may have none.
+void Ranges::cut_if_any(nb::handle start, nb::handle stop) {
+    const Keys* of = keys.load();
+    auto range = of ? of->some(start, stop, Round::exact) : std::nullopt;
+
+    if (range)
+        cut_keys(*range);
+}
+
+void Ranges::cut_keys(Range range) {
     if (range.size() == 0)
         clear();
     else if (count)
         cut_range(range);
+}
+
+// Takes tuples of ranges, the later one where they overlap, instead of what is there. Dropping that
+// is the last thing that it does.
+void Ranges::become(nb::handle ranges) {
+    Ranges made;
+    const Keys* of = keys.load();
+    uint64_t before = version;
+
+    if (of)
+        made.keys = new Keys(*of);
+    for (nb::handle range : ranges)
+        made.store(nb::object(range[0]), nb::object(range[1]), nb::object(range[2]));
+    if (version != before || keys != of)
+        raise(PyExc_RuntimeError, "the map changed during the call");
+    if (!of)
+        keys = made.keys.exchange(nullptr);
+    made.index = index.exchange(made.index);
+    std::swap(count, made.count);
+    version++;
+    await_visits(this);
 }
 
 // Removes the items that meet a range. Returns their number.
@@ -241,10 +278,10 @@ nb::object Ranges::take(nb::handle point, bool starting) {
     for (bool may = code_of(point, &key);;) {
         lath_item item, now;
 
-        if (!may || lath_index_lookup_item(&index, key, &item) || (starting && item.key != key))
+        if (!may || lath_index_lookup_item(index, key, &item) || (starting && item.key != key))
             return nb::none();
         nb::list made = shown(OwnedItems(meeting({key, key})));
-        if (lath_index_lookup_item(&index, key, &now) || now.key != item.key ||
+        if (lath_index_lookup_item(index, key, &now) || now.key != item.key ||
             now.size != item.size || now.value != item.value)
             continue;
         erase({item.key, item.key + (item.size - 1)});
@@ -270,7 +307,7 @@ void Ranges::clear() {
     OwnedItems items;
 
     items.reserve(count);
-    lath_index_clear(&index, collect, &items);
+    lath_index_clear(index, collect, &items);
     gone(std::move(items), 0);
 }
 
@@ -281,7 +318,7 @@ OwnedItems Ranges::look_up(nb::handle owner, nb::handle point) {
     if (!code_of(point, &key))
         return found;
     auto look = [&] {
-        if (lath_index_lookup_item(&index, key, &found[0]))
+        if (lath_index_lookup_item(index, key, &found[0]))
             found.clear();
         else if (tag_of(found[0].value) == Tag::object)
             Py_INCREF(object_of(found[0].value));
@@ -300,18 +337,7 @@ OwnedItems Ranges::look_up(nb::handle owner, nb::handle point) {
 nb::object Ranges::find(nb::handle owner, nb::handle point) {
     OwnedItems found = look_up(owner, point);
 
-    return found.empty() ? nb::none() : shown(found[0]);
-}
-
-// At most `most` ranges that begin at a code or behind it; and the code to go on from, None at the
-// end.
-nb::tuple Ranges::scan(uint64_t from, size_t most) {
-    Items items(std::min<uint64_t>(most, count));
-
-    items.resize(lath_index_scan(&index, from, ~0ull, items.data(), items.size(), nullptr));
-    bool end = items.size() < most || items.back().key + items.back().size == 0;
-    nb::object next = end ? nb::none() : nb::object(nb::int_(items.back().key + items.back().size));
-    return nb::make_tuple(shown(OwnedItems(std::move(items))), next);
+    return found.empty() ? nb::none() : shown(found[0], nb::steal(unpack(found[0].value)));
 }
 
 // The parts of a range that no item has, as pairs.
@@ -345,7 +371,7 @@ nb::object Ranges::get_many(nb::handle points, nb::handle missing) {
     std::vector<uint64_t> words(n);
     std::vector<uint8_t> hits(n);
     std::vector<nb::object> values(n);
-    lath_index_get_batch(&index, n, codes.data(), words.data(), hits.data());
+    lath_index_get_batch(index, n, codes.data(), words.data(), hits.data());
     for (size_t i = 0; i < n; i++)
         values[i] = hits[i] ? nb::steal(unpack(words[i])) : nb::borrow(missing);
     nb::list list;
@@ -360,7 +386,7 @@ int Ranges::traverse(visitproc visit, void* arg) {
     size_t n;
 
     do {
-        n = lath_index_scan(&index, from, ~0ull, items, 64, &from);
+        n = lath_index_scan(index, from, ~0ull, items, 64, &from);
         for (size_t i = 0; i < n; i++)
             if (tag_of(items[i].value) == Tag::object)
                 Py_VISIT(object_of(items[i].value));
@@ -371,9 +397,9 @@ int Ranges::traverse(visitproc visit, void* arg) {
 void Ranges::verify() {
     char report[200];
 
-    if (lath_index_verify(&index, 6, report, sizeof(report)))
+    if (lath_index_verify(index, 6, report, sizeof(report)))
         raise(PyExc_RuntimeError, report);
-    if (lath_index_count(&index) != count)
+    if (lath_index_count(index) != count)
         raise(PyExc_RuntimeError, "the number of ranges is wrong");
 }
 
@@ -393,6 +419,50 @@ PyType_Slot ranges_slots[] = {
     {Py_tp_clear, reinterpret_cast<void*>(ranges_clear)},
     {0, nullptr},
 };
+
+// The ranges of a map in their order, or from the last one on.
+class RangeWalk {
+public:
+    struct Held {
+        lath_item item;
+        nb::object value;
+    };
+
+    RangeWalk(Ranges& ranges, bool backward)
+        : ranges(ranges), count(ranges.count), version(ranges.version), from(backward ? ~0ull : 0),
+          backward(backward) {}
+
+    // Throws RuntimeError if ranges were added or removed since the walk began.
+    std::optional<Held> next();
+    nb::object shown(Held&& found) const {
+        return ranges.shown(found.item, std::move(found.value));
+    }
+    uint64_t left() const { return count; }
+
+private:
+    Ranges& ranges;
+    uint64_t count, version, from;
+    bool backward;
+    size_t at = 0, used = 0;
+    lath_item items[64];
+};
+
+std::optional<RangeWalk::Held> RangeWalk::next() {
+    if (count == 0)
+        return {};
+    if (version != ranges.version) {
+        version = ~0ull; // the next step raises too
+        raise(PyExc_RuntimeError, "the map changed during the iteration");
+    }
+    if (at == used) {
+        used = backward ? lath_index_scan_back(ranges.index, from, 0, items, 64, &from)
+                        : lath_index_scan(ranges.index, from, ~0ull, items, 64, &from);
+        at = 0;
+    }
+    count--;
+    const lath_item& item = items[at++];
+    return Held{item, nb::steal(unpack(item.value))};
+}
 
 // ---- RangeAllocator ----
 
@@ -420,7 +490,10 @@ public:
     void free(nb::handle start, nb::handle stop);
     nb::object alloc_many(nb::handle number, nb::handle size, nb::handle align);
     void free_many(nb::handle starts, nb::handle size);
-    nb::object next(nb::handle from, bool allocated);
+    // The first run of allocated, or of free, keys at or behind a key. Returns whether there is
+    // one.
+    bool next(uint64_t key, bool allocated, lath_item* run);
+    bool contains(nb::handle key);
     nb::dict stats();
     nb::bytes save();
     void load(nb::bytes saved);
@@ -519,17 +592,18 @@ void Space::free_many(nb::handle starts, nb::handle size) {
            "one of the ranges is not allocated; those before it are free now"}});
 }
 
-// The first run of allocated, or of free, keys at or behind `from`, or None.
-nb::object Space::next(nb::handle from, bool allocated) {
-    lath_item run;
-    uint64_t key = key_of(from);
-    int ret = allocated ? LATH_CORE(lath_space_next(space, key, &run))
-                        : LATH_CORE(lath_space_next_free(space, key, &run));
+bool Space::next(uint64_t key, bool allocated, lath_item* run) {
+    int ret = allocated ? LATH_CORE(lath_space_next(space, key, run))
+                        : LATH_CORE(lath_space_next_free(space, key, run));
 
-    if (ret == -ENOENT)
-        return nb::none();
-    must(ret, "lath_space_next");
-    return nb::make_tuple(number_of_key(run.key), stop_of(run));
+    return ret != -ENOENT && must(ret, "lath_space_next") == 0;
+}
+
+bool Space::contains(nb::handle key) {
+    uint64_t number = key_of(key);
+    lath_item run;
+
+    return next(number, true, &run) && run.key <= number;
 }
 
 nb::dict Space::stats() {
@@ -597,11 +671,37 @@ void Space::verify() {
         raise(PyExc_RuntimeError, report);
 }
 
+// The allocated or the free runs in their order, as they are when the walk comes there.
+class RunWalk {
+public:
+    RunWalk(Space& space, bool allocated) : space(space), allocated(allocated) {}
+
+    std::optional<lath_item> next() {
+        lath_item run;
+
+        if (ended || !space.next(from, allocated, &run))
+            return {};
+        from = run.key + run.size;
+        ended = from == 0;
+        return run;
+    }
+    nb::object shown(lath_item&& run) const {
+        return nb::make_tuple(number_of_key(run.key), stop_of(run));
+    }
+
+private:
+    Space& space;
+    uint64_t from = 0;
+    bool allocated, ended = false;
+};
+
 } // namespace
 
 void bind_ranges(nb::module_& module) {
     const auto any = nb::arg().none(); // None is refused as other wrong types are
 
+    bind_iterator<RangeWalk>(module, "RangeIterator");
+    bind_iterator<RunWalk>(module, "RunIterator");
     LockedClass<Ranges>(module, "Ranges", nb::type_slots(ranges_slots), nb::is_weak_referenceable())
         .def(nb::init<>())
         .def("__len__", [](const Ranges& self) { return self.count; })
@@ -609,6 +709,8 @@ void bind_ranges(nb::module_& module) {
         .def("clear", &Ranges::clear, "Remove all ranges. O(n)")
         .def("_insert", &Ranges::insert, any, any, any)
         .def("_store", &Ranges::store, any, any, any)
+        .def("_become", &Ranges::become)
+        .def("_cut_if_any", &Ranges::cut_if_any, any, any)
         .def("cut", &Ranges::cut, nb::arg("start").none(), nb::arg("stop").none(),
              "Remove the keys [start, stop) from all ranges. O(k + log n), k of them affected")
         .def(
@@ -639,7 +741,10 @@ void bind_ranges(nb::module_& module) {
              nb::arg("stop").none() = nb::none(),
              "The list of the parts (start, stop) of [start, stop) that no range of the map has. "
              "O(k + log n)")
-        .def("_scan", &Ranges::scan)
+        .def("_walk",
+             [](nb::pointer_and_handle<Ranges> self, bool backward) {
+                 return Iterator<RangeWalk>{nb::borrow(self.h), {*self.p, backward}};
+             })
         .def("_verify", &Ranges::verify);
 
     no_space = PyErr_NewExceptionWithDoc("lathwork.NoSpace", "There is no free range that fits.",
@@ -690,7 +795,19 @@ void bind_ranges(nb::module_& module) {
         .def("save", &Space::save, "What is allocated, as bytes. O(n)")
         .def("load", &Space::load, nb::arg("saved"),
              "Take what save() said, in an allocator in which nothing is allocated. O(n)")
-        .def("_next", &Space::next, any, nb::arg())
+        .def("__contains__", &Space::contains, any)
+        .def(
+            "allocated",
+            [](nb::pointer_and_handle<Space> self) {
+                return Iterator<RunWalk>{nb::borrow(self.h), {*self.p, true}};
+            },
+            "Iterate over the allocated runs (start, stop), in order; neighbours are one run.")
+        .def(
+            "free_runs",
+            [](nb::pointer_and_handle<Space> self) {
+                return Iterator<RunWalk>{nb::borrow(self.h), {*self.p, false}};
+            },
+            "Iterate over the free runs (start, stop), in order.")
         .def("_verify", &Space::verify);
 }
 

@@ -43,10 +43,16 @@ Place end_of(nb::handle stop) {
     return nothing ? 0 : Place{last_before(stop)} + 1;
 }
 
-Range range_between(Place first, Place end) {
+std::optional<Range> some_between(Place first, Place end) {
     if (end <= first)
+        return {};
+    return Range{static_cast<uint64_t>(first), static_cast<uint64_t>(end - 1)};
+}
+
+Range not_empty(std::optional<Range> range) {
+    if (!range)
         raise(PyExc_ValueError, "the range is empty");
-    return {static_cast<uint64_t>(first), static_cast<uint64_t>(end - 1)};
+    return *range;
 }
 
 } // namespace
@@ -60,7 +66,7 @@ Range limited(Range range) {
 Range any_range_of(nb::handle start, nb::handle stop) {
     uint64_t first = key_of(start);
 
-    return range_between(first, end_of(stop));
+    return not_empty(some_between(first, end_of(stop)));
 }
 
 Range range_of(nb::handle start, nb::handle stop) { return limited(any_range_of(start, stop)); }
@@ -148,6 +154,10 @@ std::vector<uint64_t> Keys::codes(nb::handle given) const {
 }
 
 Range Keys::range(nb::handle start, nb::handle stop, Round round) const {
+    return not_empty(some(start, stop, round));
+}
+
+std::optional<Range> Keys::some(nb::handle start, nb::handle stop, Round round) const {
     auto place = [&](nb::handle bound, bool end) -> Place {
         nb::object before = behind(bound);
         bool exact = round == Round::exact;
@@ -163,7 +173,7 @@ Range Keys::range(nb::handle start, nb::handle stop, Round round) const {
     };
 
     Place first = place(start, false);
-    return range_between(first, place(stop, true));
+    return some_between(first, place(stop, true));
 }
 
 nb::object Keys::key(uint64_t code) const {

@@ -10,6 +10,7 @@
 
 #include <lathwork/index.h>
 
+#include <optional>
 #include <vector>
 
 namespace lathpy {
@@ -50,6 +51,8 @@ public:
     // The range of [start, stop): None is not a limit, after(key) the place behind a key. Throws as
     // code(), ValueError for an empty one. Not exact: the codes of all keys that a key between has.
     Range range(nb::handle start, nb::handle stop, Round round) const;
+    // As range(); nothing if it is empty.
+    std::optional<Range> some(nb::handle start, nb::handle stop, Round round) const;
 
     nb::object key(uint64_t code) const;
     nb::object stop(const lath_item& item) const; // of a range; None: it has the last key

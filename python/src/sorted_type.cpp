@@ -3,6 +3,7 @@
 // The types Map and Sequence of lathwork._core. What is called most often is in type slots, with a
 // short way for int keys.
 #include "sorted_type.hpp"
+#include "iterator.hpp"
 #include "modules.hpp"
 #include "walk.hpp"
 
@@ -14,29 +15,10 @@ namespace lathpy {
 
 namespace {
 
-enum class What { keys, values, items };
-
-// An iterator of Python's. It holds the container until it has come to its end.
-struct Iterator {
-    nb::object owner;
-    Walk walk;
-    What what;
-};
-
-nb::object pair_of(nb::object key, nb::object value) {
-    return nb::make_tuple(std::move(key), std::move(value));
-}
-
 // References to what is asked for of the walk's item.
 Pair held(const Walk& walk, What what) {
     return {what == What::values ? nb::object() : walk.key(),
             what == What::keys ? nb::object() : walk.value()};
-}
-
-nb::object shown(Pair&& item, What what) {
-    if (what == What::items)
-        return pair_of(std::move(item.first), std::move(item.second));
-    return std::move(what == What::keys ? item.first : item.second);
 }
 
 nb::list shown(std::vector<Pair>&& items, What what) {
@@ -47,68 +29,16 @@ nb::list shown(std::vector<Pair>&& items, What what) {
     return list;
 }
 
-// The container of an iterator, which may be at its end: then none.
-nb::object owner_of(PyObject* self) {
-    auto& iterator = self_of<Iterator>(self);
-    Locked lock(self);
+// What an iterator goes through.
+struct SortedWalk {
+    Walk walk;
+    What what;
 
-    return iterator.owner;
-}
-
-PyObject* iterator_next(PyObject* self) {
-    return guarded(static_cast<PyObject*>(nullptr), [&]() -> PyObject* {
-        auto& iterator = self_of<Iterator>(self);
-        nb::object owner = owner_of(self), end; // dropped last, without the locks
-        if (!owner.is_valid())
-            return nullptr;
-        BothLocked lock(self, owner);
-        if (iterator.owner.is_valid() && iterator.walk.next())
-            return shown(held(iterator.walk, iterator.what), iterator.what).release().ptr();
-        end = std::move(iterator.owner);
-        return nullptr;
-    });
-}
-
-// What is left, as a list, and iter(): the iterator stays where it is.
-nb::object iterator_reduce(nb::pointer_and_handle<Iterator> self) {
-    Iterator& iterator = *self.p;
-    std::vector<Pair> items;
-    nb::object owner = owner_of(self.h.ptr());
-
-    if (owner.is_valid()) {
-        BothLocked lock(self.h, owner);
-        if (iterator.owner.is_valid())
-            for (Walk walk = iterator.walk; walk.next();)
-                items.push_back(held(walk, iterator.what));
+    std::optional<Pair> next() {
+        return walk.next() ? std::optional(held(walk, what)) : std::nullopt;
     }
-    nb::list list = shown(std::move(items), iterator.what);
-    return nb::make_tuple(nb::module_::import_("builtins").attr("iter"), nb::make_tuple(list));
-}
-
-PyObject* iterator_self(PyObject* self) {
-    Py_INCREF(self);
-    return self;
-}
-
-int iterator_traverse(PyObject* self, visitproc visit, void* arg) {
-    Py_VISIT(Py_TYPE(self));
-    if (nb::inst_ready(self))
-        Py_VISIT(nb::inst_ptr<Iterator>(self)->owner.ptr());
-    return 0;
-}
-
-int iterator_clear(PyObject* self) {
-    if (nb::inst_ready(self))
-        nb::object owner = std::move(nb::inst_ptr<Iterator>(self)->owner);
-    return 0;
-}
-
-PyType_Slot iterator_slots[] = {
-    {Py_tp_iter, reinterpret_cast<void*>(iterator_self)},
-    {Py_tp_iternext, reinterpret_cast<void*>(iterator_next)},
-    {Py_tp_traverse, reinterpret_cast<void*>(iterator_traverse)},
-    {Py_tp_clear, reinterpret_cast<void*>(iterator_clear)},
-    {0, nullptr},
+    nb::object shown(Pair&& item) const { return lathpy::shown(std::move(item), what); }
+    uint64_t left() const { return walk.left(); }
 };
 
 // An iterator over the items of ranks [start, stop). Ranks and walk belong to one moment: a caller
@@ -117,7 +47,7 @@ nb::object walk_ranks(nb::handle owner, uint64_t start, uint64_t stop, bool back
     auto& sorted = self_of<Sorted>(owner.ptr());
     uint64_t count = start < stop ? stop - start : 0;
     Walk walk(sorted, backward && count ? stop - 1 : start, count, backward);
-    return nb::cast(Iterator{nb::borrow(owner), std::move(walk), what});
+    return nb::cast(Iterator<SortedWalk>{nb::borrow(owner), {std::move(walk), what}});
 }
 
 nb::object walk_all(nb::handle owner, bool backward, What what) {
@@ -563,10 +493,7 @@ void bind_sorted(nb::module_& module) {
         .value("keys", What::keys)
         .value("values", What::values)
         .value("items", What::items);
-    LockedClass<Iterator> iterator(module, "SortedIterator", nb::type_slots(iterator_slots));
-    iterator.def("__length_hint__", [](const Iterator& self) { return self.walk.left(); })
-        .def_unlocked("__reduce__", iterator_reduce);
-    iterator.attr("__module__") = "lathwork"; // what an iterator prints
+    bind_iterator<SortedWalk>(module, "SortedIterator");
 
     // Whether __init__ of the C++ class has been called.
     module.def("_ready",

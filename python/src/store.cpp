@@ -2,7 +2,7 @@
 //
 // What Store is built on: lathwork/store.h. Keys are bytes, or numbers below 2^64. A call that may
 // wait, for a file or for other processes, releases the GIL.
-#include "code.hpp"
+#include "iterator.hpp"
 #include "modules.hpp"
 #include "turn.hpp"
 #include "visit.hpp"
@@ -115,7 +115,10 @@ public:
     int64_t append(nb::handle key, nb::handle tail);
     bool expire(nb::handle key, nb::handle when);
     void set_many(nb::handle pairs);
-    nb::list page(nb::handle from, nb::handle to, nb::handle prefix, bool backward, size_t most);
+    nb::object key_object(const lath_store_key& key) const;
+    nb::object own(nb::handle limit) const;
+    std::vector<Pair> page(nb::handle from, nb::handle to, nb::handle prefix, bool backward,
+                           size_t most);
     int64_t count(nb::handle from, nb::handle to, nb::handle prefix);
     int64_t items();
     nb::dict stats();
@@ -391,12 +394,21 @@ struct Limits {
     std::optional<Key> keys[3];
 };
 
-// The keys and values of at most `most` entries of a range. Bytes and numbers are made within the
-// iteration, tuples behind it: these may run code that closes the store.
-nb::list Store::page(nb::handle from, nb::handle to, nb::handle prefix, bool backward,
-                     size_t most) {
+// A limit of keys as an object that nobody else changes. None: no limit.
+nb::object Store::own(nb::handle limit) const {
+    return limit.is_none() ? nb::none() : key_object(Key(*this, limit).key);
+}
+
+nb::object Store::key_object(const lath_store_key& key) const {
+    return numbers ? nb::steal(PyLong_FromUnsignedLongLong(key.n))
+                   : nb::object(nb::bytes(static_cast<const char*>(key.data), key.n));
+}
+
+// The keys and values of at most `most` entries of a range.
+std::vector<Pair> Store::page(nb::handle from, nb::handle to, nb::handle prefix, bool backward,
+                              size_t most) {
     Limits limits(*this, from, to, prefix, backward);
-    std::vector<std::pair<nb::object, nb::object>> found;
+    std::vector<Pair> found;
     int ret = 0;
 
     {
@@ -412,15 +424,62 @@ nb::list Store::page(nb::handle from, nb::handle to, nb::handle prefix, bool bac
         ret = LATH_CORE(lath_store_iter_begin(opened(), &limits.range, &iteration.iter));
         while (ret >= 0 && most-- &&
                (ret = LATH_CORE(lath_store_iter_next(iteration.iter, &key, &ref))) == 1)
-            found.emplace_back(numbers ? nb::steal(PyLong_FromUnsignedLongLong(key.n))
-                                       : nb::object(nb::bytes(key.data, key.n)),
-                               value_of(ref));
+            found.emplace_back(key_object(key), value_of(ref));
     }
     must(ret);
-    nb::list list;
-    for (auto& [key, value] : found)
-        list.append(nb::make_tuple(std::move(key), std::move(value)));
-    return list;
+    return found;
+}
+
+// The entries of a range, a page at a time: they are those that are there when it is read.
+class EntryWalk {
+public:
+    EntryWalk(Store& store, nb::object from, nb::object to, nb::object prefix, bool backward,
+              What what)
+        : store(store), from(std::move(from)), to(std::move(to)), prefix(std::move(prefix)),
+          backward(backward), what(what) {}
+
+    std::optional<Pair> next() {
+        while (at == page.size() && !ended) {
+            store.opened(); // may wait, while another thread makes a step
+            if (at == page.size() && !ended)
+                turn();
+        }
+        return at == page.size() ? std::nullopt : std::optional(std::move(page[at++]));
+    }
+    nb::object shown(Pair&& entry) const { return lathpy::shown(std::move(entry), what); }
+
+private:
+    void turn();
+
+    Store& store;
+    nb::object from, to, prefix, last; // last: key of the page before
+    bool backward, ended = false;
+    What what;
+    std::vector<Pair> page;
+    size_t at = 0;
+};
+
+void EntryWalk::turn() {
+    constexpr size_t most = 256;
+
+    page = store.page(from, to, prefix, backward, most);
+    ended = page.size() < most;
+    // The limit `from` belongs to a range: its entry comes again.
+    at = last.is_valid() && !page.empty() && page[0].first.equal(last);
+    if (!ended)
+        (backward ? to : from) = last = page.back().first;
+}
+
+nb::object walk_entries(nb::pointer_and_handle<Store> self, nb::handle from, nb::handle to,
+                        nb::handle prefix, nb::handle backward, What what) {
+    Store& store = *self.p;
+    int reverse = PyObject_IsTrue(backward.ptr());
+
+    if (reverse < 0)
+        throw nb::python_error();
+    return nb::cast(Iterator<EntryWalk>{
+        nb::borrow(self.h),
+        {store, store.own(from), store.own(to), store.own(prefix), reverse != 0, what}});
 }
 
 int64_t Store::count(nb::handle from, nb::handle to, nb::handle prefix) {
@@ -513,6 +572,7 @@ void bind_store(nb::module_& module) {
     module.attr("_EVICT") = static_cast<unsigned>(LATH_STORE_EVICT);
     module.attr("_READ_ONLY") = static_cast<unsigned>(LATH_STORE_READ_ONLY);
     module.attr("_EXISTING") = static_cast<unsigned>(LATH_STORE_EXISTING);
+    bind_iterator<EntryWalk>(module, "StoreIterator");
     LockedClass<Store>(module, "Store", nb::is_weak_referenceable())
         .def("__init__", make_store, nb::arg(), nb::arg(), any, nb::arg(), nb::arg())
         .def("close", &Store::close,
@@ -533,7 +593,7 @@ void bind_store(nb::module_& module) {
              "Append bytes to the value. Returns its length.")
         .def("_expire", &Store::expire)
         .def("_set_many", &Store::set_many)
-        .def("_page", &Store::page, any, any, any, nb::arg(), nb::arg())
+        .def("_walk", walk_entries, any, any, any, any, nb::arg())
         .def("_count", &Store::count, any, any, any)
         .def("_items", &Store::items)
         .def("stats", &Store::stats, "Numbers of items and of bytes by use.")

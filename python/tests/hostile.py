@@ -29,7 +29,7 @@ from fractions import Fraction
 import numpy
 
 import lathwork
-from lathwork import Interval, IntervalTree, NoSpace, RangeAllocator, RangeMap, SortedDict, SortedKeyList, SortedList, SortedSet, Store
+from lathwork import Interval, IntervalTree, NoSpace, RangeAllocator, RangeMap, RangeSet, SortedDict, SortedKeyList, SortedList, SortedSet, Store, after
 
 PACKAGE = os.path.dirname(lathwork.__file__)
 ALLOWED = (RuntimeError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError, NoSpace, StopIteration, OSError)
@@ -278,6 +278,7 @@ LEFT_OUT = {
     "from_tuples": "belongs to the class",
     "fromkeys": "belongs to the class",
     "_make": "belongs to the class",
+    "IntervalTree.__reversed__": "is not possible: a tree has no order",
     "SortedKeyList.add_many": "a list with a key function takes no arrays",
     "SortedKeyList.contains_many": "likewise",
     "SortedKeyList.erase_many": "likewise",
@@ -355,9 +356,10 @@ def arguments(name, method, make, subject):
         common = [(), (one,), (lambda: IntervalTree([Interval(1, 2), *itertools.islice(subject, 5)]),), (lambda: given([interval(), there()]),)]
     elif isinstance(subject, RangeMap):
         table = {
-            **{call: [(one, other)] for call in ("cut", "remove", "remove_overlapping", "overlapping", "gaps")},
+            **{call: [(one, other)] for call in ("cut", "_cut_if_any", "remove", "remove_overlapping", "overlapping", "gaps")},
+            **{call: [(lambda: RangeSet([(3, 9), (20, after(30))]),)] for call in ("__and__", "__sub__", "__iand__", "__isub__")},
             **{call: [(lambda: make(300), lambda: make(310), Thing), (one, other, Thing)] for call in ("insert", "_insert", "_store")},
-            "get_many": [(numbers,), (numbers, Thing)], "_scan": [(lambda: 3, lambda: 100)],
+            "get_many": [(numbers,), (numbers, Thing)], "_walk": [(lambda: True,)], "_become": [(lambda: given([(make(1), make(9), Thing()), (make(5), make(6), Thing())]),)],
             "__getitem__": [(one,)], "__delitem__": [(one,), (lambda: slice(make(3), make(90)),)],
             "__setitem__": [(lambda: slice(make(3), make(90)), Thing), (lambda: slice(make(5), make(6)), Thing)],
             "__init__": [(lambda: given([(1, 2, Thing()), (5, 6, Thing())]),)],
@@ -370,8 +372,7 @@ def arguments(name, method, make, subject):
             "_alloc": [(lambda: 8, lambda: 0)], "_alloc_request": [(lambda: 8, lambda: 0, one, lambda: make(9000), lambda: 0, lambda: lathwork._core.Policy.last)],
             "alloc_many": [(lambda: 50, lambda: 4)], "free_many": [(lambda: numpy.arange(0, 30, 3, dtype="uint64"), lambda: 3)],
             "free": [(lambda: make(3), lambda: make(6))], "reserve": [(lambda: make(3000), lambda: make(3006))],
-            "load": [(lambda: saved,)], "__setstate__": [(lambda: saved,)], "_next": [(one, lambda: True)], "_runs": [(lambda: True,)],
-            "__init__": [(one, other)], "__contains__": [(one,)],
+            "load": [(lambda: saved,)], "__setstate__": [(lambda: saved,)], "__init__": [(one, other)], "__contains__": [(one,)],
         }
         common = [()]
     elif isinstance(subject, Store):
@@ -383,7 +384,7 @@ def arguments(name, method, make, subject):
             **{call: [(), (one, other)] for call in ("items", "keys", "values", "count", "__iter__")},
             "cas": [(one, text, text)], "expire": [(one, lambda: 5)], "_expire": [(one, lambda: 10**15)],
             "update": [(lambda: given([(make(3), text()), (make(4), text())]),)], "_set_many": [(lambda: given([(make(3), text())]),)],
-            "_page": [(one, other, lambda: None, lambda: True, lambda: 9)], "_count": [(one, other, lambda: None)],
+            "_walk": [(one, other, lambda: None, lambda: True, lambda: lathwork._core.What.items)], "_count": [(one, other, lambda: None)],
             "save": [(lambda: path,)], "_save": [(lambda: path,)], "load": [(lambda: path,)], "_load": [(lambda: path,)],
             "__exit__": [(lambda: None, lambda: None, lambda: None)], "remove": [(lambda: "shm:lathwork-none",)], "__init__": [()],
         }

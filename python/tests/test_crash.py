@@ -4,6 +4,7 @@
 Each runs in its own process: a crash is a failure with the program's name.
 """
 import copy
+import operator
 import pickle
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import weakref
 
 import pytest
 
-from lathwork import SortedDict, SortedList, SortedSet
+from lathwork import IntervalTree, RangeAllocator, RangeMap, RangeSet, SortedDict, SortedList, SortedSet, Store
 
 BEGIN = """
 import copy, faulthandler, gc, pickle, sys, threading, time
@@ -124,6 +125,23 @@ PROGRAMS = {
         it = iter(d)
         together(step, lambda: list(it), lambda: copy.copy(it), lambda: (d.pop(5, None), d.setdefault(5, Thing())))
         """,
+    "two threads step one iterator of ranges, runs or entries": """
+        ranges, pool, store = RangeMap((2 * n, 2 * n + 1, Thing()) for n in range(2000)), RangeAllocator(0, 4000), Store(keys="int")
+        for n in range(0, 2000, 2): pool.reserve(n, n + 1)
+        store.update((n, str(n)) for n in range(2000))
+        def step():
+            global it
+            for it in (iter(ranges), reversed(ranges), pool.allocated(), store.items(), store.keys(reverse=True)):
+                for _ in it: pass
+        it = iter(ranges)
+        def change():
+            ranges[8:9] = Thing()
+            ranges.cut(100, 101)
+            ranges.__ior__(RangeMap([(100, 101, Thing())]))
+            pool.free(8, 9); pool.reserve(8, 9)
+            store.discard(7); store[7] = "7"
+        together(step, lambda: list(it), lambda: copy.copy(it), change)
+        """,
     # code of the caller's within a call
     "__float__ and __index__ change the container": """
         class Number:
@@ -203,13 +221,13 @@ PROGRAMS = {
     "an iterator that was never made": """
         import warnings
         warnings.simplefilter("ignore")
-        for thing in (SortedDict(), SortedList(), SortedSet([1])):
+        for thing in (SortedDict(), SortedList(), SortedSet([1]), RangeMap(), RangeAllocator().allocated(), Store()):
             kind = type(iter(thing))
             list(thing)
             it = kind.__new__(kind)
             for call in (lambda: next(it), lambda: it.__length_hint__(), lambda: copy.copy(it), lambda: list(it)):
                 try: call()
-                except (RuntimeError, TypeError): pass
+                except (RuntimeError, TypeError, AttributeError): pass
                 else: raise AssertionError("an iterator without a container")
         """,
     "a second __init__": """
@@ -483,24 +501,36 @@ def run(program, timeout=100):
 
 
 def test_an_iterator_lets_go_of_its_container_at_its_end():
-    for make in (SortedDict, SortedList, SortedSet):
-        for walk in (iter, reversed, lambda c: c.islice(0, 2), lambda c: c.irange(0, 9)):
+    ranges, pool, store = lambda _: RangeMap([(1, 2, 3), (5, 6, 7)]), lambda _: RangeAllocator(0, 9), lambda pairs: Store(keys="int")
+    walks = {ranges: (iter, reversed), store: (Store.keys, Store.items), pool: (RangeAllocator.allocated, RangeAllocator.free_runs)}
+    for make in (SortedDict, SortedList, SortedSet, *walks):
+        for walk in walks.get(make, (iter, reversed, lambda c: c.islice(0, 2), lambda c: c.irange(0, 9))):
             container = make({1: 2, 3: 4})
+            if make is store:
+                container.update({1: "2", 3: "4"})
+            elif make is pool:
+                for start in (1, 5):
+                    container.reserve(start, start + 2 if walk is RangeAllocator.allocated else 9 if start == 5 else 2)
             iterator, gone = walk(container), weakref.ref(container)
             assert len(list(iterator)) == 2 and list(iterator) == []
             del container
             assert gone() is None
-            assert iterator.__length_hint__() == 0
+            assert operator.length_hint(iterator) == 0
 
 
 def test_iterators_are_copied_and_pickled():
-    for container in (SortedDict({1: 2, 3: 4, 5: 6}), SortedList([5, 1, 3]), SortedSet(["b", "a", "c"])):
-        for walk in (iter, reversed, lambda c: iter(c.items()) if hasattr(c, "items") else iter(c)):
-            iterator = walk(container)
-            next(iterator)
-            for made in (copy.copy(iterator), pickle.loads(pickle.dumps(iterator))):
-                assert list(made) == list(copy.copy(iterator)) and len(list(iterator.__reduce__()[1][0])) == 2
-            assert len(list(iterator)) == 2 and list(copy.copy(iterator)) == []
+    d, ranges, store, pool = SortedDict({1: 2, 3: 4, 5: 6}), RangeMap([(n, n + 1, "v") for n in (1, 5, 9)]), Store(), RangeAllocator(0, 60)
+    store.update({"a": "1", "b": "2", "c": "3"})
+    for start in (10, 30, 50):
+        pool.reserve(start, start + 5 if start < 50 else 60)
+    walks = [walk(c) for c in (d, d.items(), SortedList([5, 1, 3]), SortedSet(["b", "a", "c"]), ranges, store, RangeSet([(1, 2), (3, 4), (5, 6)]))
+             for walk in (iter, reversed)]
+    walks += [ranges.items(), store.items(), store.values(), pool.allocated(), pool.free_runs(), iter(IntervalTree([(1, 2), (3, 4), (5, 6)]))]
+    for iterator in walks:
+        next(iterator)
+        for made in (copy.copy(iterator), pickle.loads(pickle.dumps(iterator))):
+            assert list(made) == list(copy.copy(iterator)) and len(list(copy.copy(iterator))) == 2
+        assert len(list(iterator)) == 2 and list(copy.copy(iterator)) == []
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

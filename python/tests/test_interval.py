@@ -4,13 +4,14 @@ import copy
 import datetime
 import gc
 import pickle
+import re
 import weakref
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lathwork import Interval, IntervalTree
+from lathwork import Interval, IntervalTree, after
 
 INTS = st.integers(-30, 30) | st.sampled_from([-(2**63), 2**63 - 1, 2**53 + 1])
 FLOATS = st.integers(-60, 60).map(lambda number: number / 4) | st.sampled_from([-1e300, 1e300, float("-inf"), float("inf"), 0.1])
@@ -113,6 +114,20 @@ def test_changes_within_a_comparison():
         tree.update([Interval(7, 9), Interval(1, 3, Bad()), Interval(5, 6)])  # all or none
     tree.verify()
     assert len(tree) == 1
+
+
+def test_there_is_no_order_and_no_closed_end():
+    tree = IntervalTree([Interval(1, 5, "a")])
+    with pytest.raises(TypeError, match="no order"):
+        reversed(tree)
+    for bound in (after(5), None):
+        for call in (lambda: tree.addi(1, bound), lambda: tree.addi(bound, 7), lambda: IntervalTree([(bound, 7)]), lambda: tree.at(bound),
+                     lambda: tree.overlap(bound, 7), lambda: tree.envelop(bound, 7), lambda: tree.overlaps(bound, 7), lambda: tree.chop(bound, 7)):
+            with pytest.raises(TypeError, match=re.escape(f"the bound {bound!r} of type")):
+                call()
+    with pytest.raises(TypeError, match=r"after\(5\)"):
+        tree[4 : after(5)]
+    assert tree[4:None] == tree[None:2] == tree.items() and Interval(1, after(5), "a") not in tree and len(tree) == 1
 
 
 def test_cycles_are_collected():

@@ -80,6 +80,8 @@ def test_minimum_version_is_the_same_everywhere():
     for file in ("doc/python.md", "python/README.md"):
         assert f"Python {version} " in (ROOT / file).read_text(), file
     assert importlib.metadata.metadata("lathwork")["Requires-Python"] == f">={version}"
+    # else pip ends at what the build needs, and does not name the version
+    assert f"nanobind>=3,<4; python_version >= '{version}'" in text
 
 
 def test_licences_are_in_the_wheel():
@@ -128,6 +130,29 @@ def test_signatures_of_compiled_methods():
                 assert list(inspect.signature(member).parameters)[1:] in [re.findall(r"(\w+):", form) for form in forms], (kind, name)
                 seen += 1
     assert seen > 30
+
+
+def test_classes_have_signatures():
+    """Their arguments by name."""
+    for kind in CLASSES:
+        if not issubclass(kind, lathwork.sorted._View):
+            assert "args" not in str(inspect.signature(kind)), kind
+    assert str(inspect.signature(SortedDict)) == "(key=None, items=(), /, **more)" and str(inspect.signature(SortedDict.update)) == "(self, items=(), /, **more)"
+    assert inspect.signature(lathwork.Store.keys) == inspect.signature(lathwork.Store.values) == inspect.signature(lathwork.Store.items)
+    assert str(inspect.signature(lathwork.Hold)) == "(locks, start, stop, shared=False)"
+    assert SortedDict(key=1, items=2, self=3) == {"key": 1, "items": 2, "self": 3} and SortedDict({"a": 1}, a=2, b=3) == {"a": 2, "b": 3}
+    for wrong in (lambda: SortedDict({1: 2}, {3: 4}), lambda: SortedDict(None, {}, {}), lambda: SortedDict().update({}, {}),
+                  lambda: SortedDict(None, None)):
+        with pytest.raises(TypeError):
+            wrong()
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_nothing_is_iterated_by_position_that_has_none(kind):
+    """Without __reversed__ or __iter__ Python takes the numbers from 0 on for keys."""
+    if hasattr(kind, "__getitem__") and not issubclass(kind, tuple):
+        for name in ("__iter__", "__reversed__", "__contains__"):
+            assert name in dir(kind), name
 
 
 def test_json_in_one_line():

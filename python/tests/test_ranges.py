@@ -20,7 +20,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from lathwork import NoSpace, RangeAllocator, RangeMap, after
+from lathwork import NoSpace, RangeAllocator, RangeMap, RangeSet, after
 
 KEYS = st.integers(0, 60)
 VALUES = st.sampled_from(["a", "b", 1, None])
@@ -80,9 +80,28 @@ class MapMachine(RuleBasedStateMachine):
         free = {key for begin, end in self.map.gaps(start, stop) for key in range(begin, end)}
         assert free == set(range(start, stop)) - inside
 
+    @rule(start=KEYS, size=st.integers(1, 30), value=VALUES)
+    def store_all(self, start, size, value):
+        same = self.map
+        self.map |= RangeMap([(start, start + size, value), (start + size, start + size + 2, None)])
+        assert self.map is same
+        self.put(start, start + size, value)
+        self.put(start + size, start + size + 2, None)
+
+    @rule(start=KEYS, size=st.integers(1, 30), keep=st.booleans())
+    def cut_all(self, start, size, keep):
+        same, keys = self.map, RangeSet([(start, start + size), (after(start + size + 2), after(start + size + 9))])
+        if keep:
+            self.map &= keys
+        else:
+            self.map -= keys
+        assert self.map is same
+        self.model = {key: there for key, there in self.model.items() if (key in keys) == keep}
+
     @invariant()
     def same(self):
         self.map._verify()
+        assert list(reversed(self.map)) == list(self.map)[::-1]
         assert {key: value for start, stop, value in self.map for key in range(start, stop)} == {
             key: value for key, (_, value) in self.model.items()
         }
@@ -191,6 +210,80 @@ def test_iteration_and_changes():
     with pytest.raises(RuntimeError):
         next(iterator)
     assert ranges.get_many(numpy.array([0, 1, 998]), "no") == [0, "no", 998]
+
+
+def test_iteration_in_both_directions():
+    for ranges in (RangeMap(), RangeMap([(0, 3, "a"), (5, 6, "z")]), RangeMap([(2**64 - 1, None, 1)]), RangeMap((n, n + 1, n) for n in range(0, 1000, 3))):
+        assert list(reversed(ranges)) == list(ranges)[::-1] and len(list(ranges)) == len(ranges) == iter(ranges).__length_hint__()
+    backward = reversed(ranges)
+    assert next(backward) == (999, 1000, 999)
+    ranges[999:1000] = "another value"
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="changed during the iteration"):
+            next(backward)
+
+
+def test_algebra():
+    ranges = RangeMap([(0, 3, "a"), (5, 8, "z")])
+    assert list(ranges | RangeMap([(2, 6, "b")])) == [(0, 2, "a"), (2, 6, "b"), (6, 8, "z")]
+    assert list(ranges - RangeSet.closed(1, 5)) == [(0, 1, "a"), (6, 8, "z")] == list(ranges & ~RangeSet.closed(1, 5))
+    assert list(ranges & RangeSet.closed(1, 5)) == [(1, 3, "a"), (5, 6, "z")]
+    assert ranges - RangeSet.open(1, 2) == ranges == ranges & RangeSet.closed(0, 2**64 - 1)  # there is no int between
+    assert not len(ranges & RangeSet()) and ranges - RangeSet() == ranges | RangeMap() == RangeMap() | ranges and not len(RangeMap() - RangeSet.closed(1, 5))
+
+    class Own(RangeMap):
+        pass
+
+    assert type(Own(ranges) - RangeSet.closed(1, 5)) is type(Own() | ranges) is Own
+    day = datetime.date
+    year = RangeMap([(day(2024, 1, 1), day(2025, 1, 1), 1)])
+    year |= RangeMap([(None, after(day(2024, 1, 31)), 2)])
+    year &= RangeSet.closed(day(2024, 1, 31), day(2024, 2, 1))
+    assert list(year) == [(day(2024, 1, 31), day(2024, 2, 1), 2), (day(2024, 2, 1), day(2024, 2, 2), 1)]
+    year._verify()
+    for wrong in (lambda: ranges | {1: 2}, lambda: ranges - {1}, lambda: ranges & ranges, lambda: ranges - ranges, lambda: ranges | RangeSet.closed(1, 2)):
+        with pytest.raises(TypeError, match="unsupported operand"):
+            wrong()
+
+
+def test_algebra_is_all_or_nothing():
+    value = object()
+    before = sys.getrefcount(value)
+    ranges = RangeMap([(0, 3, value), (5, 8, value)])
+    for other, what in ((RangeMap([(1, 2, 1), (2**64 - 2, 2**64 - 1, 1)]), None), (RangeMap([(1.5, 2.5, 1)]), "1.5"), (RangeMap([(DAY, after(DAY), 1)]), "2024")):
+        there = list(ranges)
+        iterator = iter(ranges)
+        if what is None:
+            ranges |= other
+            with pytest.raises(RuntimeError):
+                next(iterator)
+            assert [found[2] for found in ranges] == [value, 1, value, value, 1]
+            continue
+        with pytest.raises(TypeError, match=what):
+            ranges |= other
+        with pytest.raises(TypeError, match=what):
+            ranges -= RangeSet((start, stop) for start, stop, _ in other)
+        assert list(ranges) == there and next(iterator)
+        ranges._verify()
+    there = iterator = None
+    assert sys.getrefcount(value) == before + 3
+    ranges &= RangeSet()
+    assert not len(ranges) and sys.getrefcount(value) == before
+    with pytest.raises(TypeError, match="1.5"):  # its keys remain int
+        ranges |= RangeMap([(1.5, 2.5, 1)])
+    for first in (3, 0.5):  # a change in the meantime, which may be the first one
+        ranges = RangeMap() if first == 0.5 else RangeMap([(1, 2, "a")])
+        with pytest.raises(RuntimeError, match="changed during the call"):
+            ranges._become((ranges.insert(first, first + 1), (0, 9, 1))[1] for _ in range(1))
+        ranges._verify()
+        assert list(ranges)[-1] == (first, first + 1, None)
+
+
+def test_a_look_up_needs_an_order():
+    for other in (1.5, "key", None, DAY):
+        for call in (lambda: RangeMap([(1, 9, "x")])[other], lambda: other in RangeMap([(1, 9, "x")]), lambda: RangeMap([(1, 9, "x")]).get_many([other])):
+            with pytest.raises(TypeError, match=repr(other) if other != DAY else "2024"):
+                call()
 
 
 def test_cycles_are_collected():

@@ -53,6 +53,7 @@ def test_algebra():
         assert (a <= b) == (in_a <= in_b) and (a < b) == (in_a < in_b) and (a >= b) == (in_a >= in_b) and (a > b) == (in_a > in_b)
         assert a.isdisjoint(b) == in_a.isdisjoint(in_b) and (a == b) == (in_a == in_b) and bool(a) == bool(in_a)
         assert a != b or hash(a) == hash(b)
+        assert list(reversed(a)) == list(a)[::-1]
         assert RangeSet(a) == a == pickle.loads(pickle.dumps(a)) == copy.copy(a) and len(list(a)) == len(a)
 
 

@@ -53,12 +53,20 @@ def test_model(kind):
     run()
 
 
+def test_iteration_over_the_longest_keys():
+    """There is none behind them that a page could begin with."""
+    with Store() as store:
+        keys = [bytes([number // 256, number % 256]) * 32767 + b"x" for number in range(600)]
+        store.update((key, "value") for key in keys)
+        assert list(store) == keys and list(reversed(store)) == keys[::-1] and list(store.keys(keys[0])) == keys
+
+
 def test_iteration_goes_on_where_it_was():
     for kind, key in (("int", lambda number: number), ("bytes", lambda number: f"p/{number:05}".encode())):
         with Store(keys=kind) as store:
             store.update((key(number), b"x") for number in range(1000))
             assert list(store) == [key(number) for number in range(1000)]
-            assert list(store.keys(reverse=True)) == [key(number) for number in reversed(range(1000))]
+            assert list(store.keys(reverse=True)) == list(reversed(store)) == [key(number) for number in reversed(range(1000))]
             seen = []
             for found in store:
                 seen.append(found)

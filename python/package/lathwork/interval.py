@@ -508,6 +508,11 @@ class IntervalTree(_core.Tree):
         return iter(self._all())
 
     __iter__ = iter
+
+    def __reversed__(self):
+        """Not possible."""
+        raise TypeError("an IntervalTree has no order: use reversed(sorted(tree))")
+
     __hash__ = None
 
     def __eq__(self, other):

@@ -19,6 +19,10 @@ class Hold(_core.Held):
     """A range that RangeLocks.lock() has locked. It is unlocked at the end of a with block, by unlock(), or
     when nothing refers to it any more. One thread at a time makes its calls, not always the same one."""
 
+    def __init__(self, locks, start, stop, shared=False):
+        """Of [start, stop), not locked yet: RangeLocks.lock() makes it and locks it."""
+        super().__init__(locks, start, stop, shared)
+
     def __enter__(self):
         """The hold itself."""
         return self

@@ -11,10 +11,9 @@ import warnings
 
 from . import _core
 from ._method import described
-from .rangeset import after
+from .rangeset import RangeSet, after
 
 NoSpace = _core.NoSpace
-_CHUNK = 256
 
 
 @described
@@ -91,15 +90,48 @@ class RangeMap(_core.Ranges):
 
     def __iter__(self):
         """Iterate over (start, stop, value) in order. RuntimeError after ranges were added or removed."""
-        version, place = self._version, 0
-        while place is not None:
-            chunk, place = self._scan(place, _CHUNK)
-            for found in chunk:
-                yield found
-                if version != self._version:
-                    raise RuntimeError("the map changed during the iteration")
+        return self._walk(False)
 
     items = __iter__
+
+    def __reversed__(self):
+        """Iterate over (start, stop, value), the last one first. RuntimeError likewise."""
+        return self._walk(True)
+
+    def __or__(self, other):
+        """The ranges of both; where they overlap, those of other. O((n + m) log n)"""
+        if not isinstance(other, RangeMap):
+            return NotImplemented
+        made = self.copy()
+        for start, stop, value in other:
+            made._store(start, stop, value)
+        return made
+
+    def __sub__(self, other):
+        """The ranges without the keys of a RangeSet. O((n + m) log n)"""
+        if not isinstance(other, RangeSet):
+            return NotImplemented
+        made = self.copy()
+        for start, stop in other:
+            made._cut_if_any(start, stop)
+        return made
+
+    def __and__(self, other):
+        """The ranges with the keys of a RangeSet alone. O((n + m) log n)"""
+        return self - ~other if isinstance(other, RangeSet) else NotImplemented
+
+    def _in_place(operation):
+        def operator(self, other):
+            made = operation(self, other)
+            if made is NotImplemented:
+                return made
+            self._become(made)
+            return self
+
+        return operator
+
+    __ior__, __iand__, __isub__ = map(_in_place, (__or__, __and__, __sub__))
+    del _in_place
 
     def copy(self):
         """A copy. O(n log n)"""
@@ -153,25 +185,6 @@ class RangeAllocator(_core.Space):
         start, stop, _ = self._limits
         low = start if low is None else low
         return self._alloc_request(size, align, low, stop if high is None else high, hint, getattr(_core.Policy, policy))
-
-    def _runs(self, allocated):
-        run = self._next(0, allocated)
-        while run is not None:
-            yield run
-            run = self._next(run[1], allocated) if run[1] < 1 << 64 else None
-
-    def allocated(self):
-        """Iterate over the allocated runs (start, stop), in order; neighbours are one run."""
-        return self._runs(True)
-
-    def free_runs(self):
-        """Iterate over the free runs (start, stop), in order."""
-        return self._runs(False)
-
-    def __contains__(self, key):
-        """Whether key is allocated. O(log n)"""
-        run = self._next(key, True)
-        return run is not None and run[0] <= key
 
     def __repr__(self):
         start, stop, unit = self._limits

@@ -159,7 +159,11 @@ class RangeSet:
     def __iter__(self):
         """Iterate over the ranges (start, stop), in order."""
         bounds = map(_bound, self._places)
-        return zip(bounds, bounds)
+        return iter(list(zip(bounds, bounds)))
+
+    def __reversed__(self):
+        """Iterate over the ranges (start, stop), the last one first."""
+        return iter(list(self)[::-1])
 
     def __len__(self):
         """The number of ranges."""

@@ -36,7 +36,7 @@ from . import _core
 from ._method import described
 
 _KEYS, _VALUES, _ITEMS = _core.What.keys, _core.What.values, _core.What.items
-_absent = object()
+_absent, _nothing = object(), ()
 
 
 class _Ordered:
@@ -492,29 +492,25 @@ class SortedDict(_ByKey, _Ordered, _core.Map):
     (SortedDict({'a': 1, 'b': 2}), ('a', 1), 1)
     """
 
-    def __init__(self, *args, **kwargs):
-        """SortedDict([key function or None,] [mapping or pairs,] **items). O(n log n), or linear in n if the
+    def __init__(self, key=None, items=_nothing, /, **more):
+        """SortedDict([key function or None,] [mapping or pairs,] **more). O(n log n), or linear in n if the
         keys have the form of 64-bit numbers"""
-        key = None
-        if args and (args[0] is None or callable(args[0])):
-            key, args = args[0], args[1:]
+        if key is not None and not callable(key):
+            if items is not _nothing:
+                raise TypeError(f"{key!r} is neither a key function nor None")
+            key, items = None, key
         self._begin(key)
-        self.update(*args, **kwargs)
+        self.update(items, **more)
 
-    def update(self, *args, **kwargs):
+    def update(self, items=_nothing, /, **more):
         """Set the items of a mapping or of pairs. O(k log n)"""
-        if len(args) > 1:
-            raise TypeError(f"update expected at most 1 argument, got {len(args)}")
-        sources = []
-        for source in args:
-            if isinstance(source, SortedDict):
-                source = list(source.items())
-            elif not isinstance(source, dict) and hasattr(source, "keys"):
-                source = [(key, source[key]) for key in source.keys()]
-            elif isinstance(source, dict) and type(source) is not dict:
-                source = source.items()
-            sources.append(source)
-        self._update(*sources, kwargs)
+        if isinstance(items, SortedDict):
+            items = list(items.items())
+        elif not isinstance(items, dict) and hasattr(items, "keys"):
+            items = [(key, items[key]) for key in items.keys()]
+        elif isinstance(items, dict) and type(items) is not dict:
+            items = items.items()
+        self._update(items, more)
 
     def copy(self):
         """A copy. O(n)"""

@@ -6,8 +6,6 @@ import time
 from . import _core
 from ._method import described
 
-_PAGE = 256
-
 
 @described
 class Store(_core.Store):
@@ -32,7 +30,6 @@ class Store(_core.Store):
             raise ValueError(f'keys must be "bytes" or "int", not {keys!r}')
         flags = (_core._EVICT * evict) | (_core._READ_ONLY * read_only) | (_core._EXISTING * existing)
         super().__init__(os.fspath(spec), keys == "int", limit, flags, not huge_pages)
-        self._numbers = keys == "int"
 
     @staticmethod
     def remove(spec):
@@ -80,30 +77,21 @@ class Store(_core.Store):
         Entries may be added and removed during the iteration. Those that are there all the time are seen, each with a
         value that it had. O(log n) and O(1) per entry
         """
-        while True:
-            page = self._page(start, stop, prefix, reverse, _PAGE)
-            yield from page
-            if len(page) < _PAGE:
-                return
-            last = page[-1][0]
-            if reverse:
-                stop = last
-            elif self._numbers:
-                if last == (1 << 64) - 1:
-                    return
-                start = last + 1
-            else:
-                start = last + b"\0"
+        return self._walk(start, stop, prefix, reverse, _core.What.items)
 
-    def keys(self, *args, **kwargs):
+    def keys(self, start=None, stop=None, *, prefix=None, reverse=False):
         """Iterate over the keys; arguments as of items()."""
-        return (key for key, _ in self.items(*args, **kwargs))
+        return self._walk(start, stop, prefix, reverse, _core.What.keys)
 
     __iter__ = keys
 
-    def values(self, *args, **kwargs):
+    def values(self, start=None, stop=None, *, prefix=None, reverse=False):
         """Iterate over the values; arguments as of items()."""
-        return (value for _, value in self.items(*args, **kwargs))
+        return self._walk(start, stop, prefix, reverse, _core.What.values)
+
+    def __reversed__(self):
+        """Iterate over the keys, the last one first."""
+        return self.keys(reverse=True)
 
     def save(self, path):
         """Write a snapshot, which replaces path as a whole. The GIL is released. OSError. O(n)"""
