@@ -66,8 +66,9 @@ static struct tree *make_place(struct set *set, unsigned int class, unsigned int
 		spare = index;
 		index = *at;
 	} else {
-		smp_store_release(at, index); /* pairs with class_tree */
+		/* first: who inserts into the tree finds it with the next search, too */
 		WRITE_ONCE(set->used, set->used | 1ull << class);
+		smp_store_release(at, index); /* pairs with class_tree */
 	}
 	lath_spin_unlock(&set->lock);
 	lath_call_exit();

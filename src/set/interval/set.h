@@ -33,7 +33,7 @@ struct length_class {
 };
 
 struct set {
-	u64 used;   /* classes that have a tree, as a mask */
+	u64 used;   /* classes that have a tree, or are about to have one, as a mask */
 	u64 behind; /* 1: half-open, an end is behind the last key */
 	struct length_class class[CLASSES];
 	struct lath_config config;	 /* of the trees */
