@@ -59,7 +59,8 @@ PyObject* iterator_next(PyObject* self) {
     });
 }
 
-// What is left, as a list, and iter(): the iterator stays where it is.
+// Returns what copy and pickle need: iter, and a list of the items to come. The iterator does not
+// move.
 template <class Walk>
 nb::object iterator_reduce(nb::pointer_and_handle<Iterator<Walk>> self) {
     Iterator<Walk>& iterator = *self.p;

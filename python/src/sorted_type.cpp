@@ -29,7 +29,7 @@ nb::list shown(std::vector<Pair>&& items, What what) {
     return list;
 }
 
-// What an iterator goes through.
+// The items of a sorted container from one to another, which an iterator visits in order.
 struct SortedWalk {
     Walk walk;
     What what;
