@@ -214,10 +214,11 @@ public:
     }
     // The item that covers key, if there is one: as many as count(key) says.
     std::pair<iterator, iterator> equal_range(std::uint64_t key) const {
+        iterator above = upper_bound(key);
         lath_item item;
         if (h_.list && lath_index_lookup_item(h_.list, key, &item) == 0)
-            return {lower_bound(item.key), upper_bound(key)};
-        return {upper_bound(key), upper_bound(key)};
+            return {lower_bound(item.key), above};
+        return {above, above};
     }
 
     // The item with the lowest key >= key, and the one with the highest key <= key.
