@@ -18,12 +18,13 @@ bool lath_isa_supported(enum lath_isa isa)
 		return true;
 #ifdef LATH_ISA_X86
 	case LATH_ISA_AVX2:
-		return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") &&
-		       __builtin_cpu_supports("popcnt");
+		return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+		       __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
 	case LATH_ISA_AVX512:
 		return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
 		       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-		       __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
+		       __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
+		       __builtin_cpu_supports("popcnt");
 #endif
 #ifdef LATH_ISA_ARM64
 	case LATH_ISA_NEON:

@@ -12,9 +12,10 @@
  * A node may change during a search. The result is then arbitrary, and the caller rejects it when
  * it validates the node's version; no form reads outside the node. Forms: AVX-512 (chosen at run
  * time, isa.h; inline assembly on registers 16 and up, which need no vzeroupper and which a
- * compiler without -mavx512f never uses), AVX2 (inner nodes alone; chosen likewise), SSE2 (leaves
- * alone; every x86-64), NEON (arm64, unless LATH_ISA asks for none) and portable C (the kernel,
- * other processors, checked builds, -DLATH_SCALAR).
+ * compiler without -mavx512f never uses; volatile, as the compiler may move other assembly in front
+ * of the branch that asks for the processor), AVX2 (inner nodes alone; chosen likewise), SSE2
+ * (leaves alone; every x86-64), NEON (arm64, unless LATH_ISA asks for none) and portable C (the
+ * kernel, other processors, checked builds, -DLATH_SCALAR).
  */
 #ifndef LATH_ARCH_SEARCH_H
 #define LATH_ARCH_SEARCH_H
@@ -69,7 +70,7 @@ static __always_inline unsigned int lath_count_bits(u64 mask)
 	if (likely(lath_isa_chosen != LATH_ISA_SCALAR)) { /* each of these has popcnt */
 		u64 n;
 
-		__asm__("popcntq %1, %0" : "=r"(n) : "r"(mask) : "cc");
+		__asm__ volatile("popcntq %1, %0" : "=r"(n) : "r"(mask) : "cc");
 		return (unsigned int)n;
 	}
 #endif
@@ -234,30 +235,30 @@ static inline struct lath_match lath_heads_match_sse2(const u8 *head, u8 h)
 #endif
 
 /* Compares all heads with h at once; the mask goes to a general register. */
-#define LATH_AVX512_COMPARE(compare, head, h)                                       \
-	({                                                                          \
-		u64 _mask;                                                          \
-		__asm__("vpbroadcastb %k[h_], %%zmm16\n\t" compare                  \
-			" %[head_], %%zmm16, %%k1\n\tkmovq %%k1, %[mask_]"          \
-			: [mask_] "=r"(_mask)                                       \
-			: [head_] "m"(*(const u8(*)[64])(head)), [h_] "r"((u32)(h)) \
-			: LATH_AVX512_CLOBBERS);                                    \
-		_mask;                                                              \
+#define LATH_AVX512_COMPARE(compare, head, h)                                                \
+	({                                                                                   \
+		u64 _mask;                                                                   \
+		__asm__ volatile("vpbroadcastb %k[h_], %%zmm16\n\t" compare                  \
+				 " %[head_], %%zmm16, %%k1\n\tkmovq %%k1, %[mask_]"          \
+				 : [mask_] "=r"(_mask)                                       \
+				 : [head_] "m"(*(const u8(*)[64])(head)), [h_] "r"((u32)(h)) \
+				 : LATH_AVX512_CLOBBERS);                                    \
+		_mask;                                                                       \
 	})
 
 static inline struct lath_match lath_heads_match_avx512(const u8 *head, u8 h)
 {
 	struct lath_match m;
 
-	__asm__("vpbroadcastb %k[h], %%zmm16\n\t"
-		"vmovdqa64 (%[head]), %%zmm17\n\t"
-		"vpcmpub $1, %%zmm16, %%zmm17, %%k1\n\t"
-		"vpcmpeqb %%zmm16, %%zmm17, %%k2\n\t"
-		"kmovq %%k1, %[lt]\n\t"
-		"kmovq %%k2, %[eq]"
-		: [lt] "=r"(m.lt), [eq] "=r"(m.eq)
-		: [head] "r"(head), [h] "r"((u32)h), "m"(*(const u8(*)[64])head)
-		: LATH_AVX512_CLOBBERS);
+	__asm__ volatile("vpbroadcastb %k[h], %%zmm16\n\t"
+			 "vmovdqa64 (%[head]), %%zmm17\n\t"
+			 "vpcmpub $1, %%zmm16, %%zmm17, %%k1\n\t"
+			 "vpcmpeqb %%zmm16, %%zmm17, %%k2\n\t"
+			 "kmovq %%k1, %[lt]\n\t"
+			 "kmovq %%k2, %[eq]"
+			 : [lt] "=r"(m.lt), [eq] "=r"(m.eq)
+			 : [head] "r"(head), [h] "r"((u32)h), "m"(*(const u8(*)[64])head)
+			 : LATH_AVX512_CLOBBERS);
 	return m;
 }
 #endif
@@ -362,7 +363,7 @@ static __always_inline long lath_heads_floor(const u8 *head, u8 h, u64 live, u64
 		long above;
 
 		*below_or_at = LATH_AVX512_COMPARE("vpcmpnltub", head, h) & live;
-		__asm__("lzcntq %1, %0" : "=r"(above) : "r"(*below_or_at) : "cc");
+		__asm__ volatile("lzcntq %1, %0" : "=r"(above) : "r"(*below_or_at) : "cc");
 		return 63 - above;
 	}
 	m = lath_heads_match_sse2(head, h);
@@ -425,16 +426,17 @@ static __always_inline unsigned int lath_inner_floor_avx512(const u64 *pivot, u6
 	u32 above;
 	u64 group;
 
-	__asm__("vpbroadcastq %[key], %%zmm16\n\t"
-		"vpcmpltuq %[pivot], %%zmm16, %%k1\n\t"
-		"kmovb %%k1, %[above]"
-		: [above] "=r"(above)
-		: [pivot] "m"(*(const u64(*)[8])pivot), [key] "r"(key)
-		: LATH_AVX512_CLOBBERS);
+	__asm__ volatile("vpbroadcastq %[key], %%zmm16\n\t"
+			 "vpcmpltuq %[pivot], %%zmm16, %%k1\n\t"
+			 "kmovb %%k1, %[above]"
+			 : [above] "=r"(above)
+			 : [pivot] "m"(*(const u64(*)[8])pivot), [key] "r"(key)
+			 : LATH_AVX512_CLOBBERS);
 	group = __ffs64(above | 1u << 8);
 	if (unlikely(!group))
 		return 0;
-	__asm__("vpbroadcastq %[key], %%zmm16\n\t"
+	__asm__ volatile(
+		"vpbroadcastq %[key], %%zmm16\n\t"
 		"vpcmpltuq %[low], %%zmm16, %%k1\n\t"
 		"vpcmpltuq %[high], %%zmm16, %%k2\n\t"
 		"kunpckbw %%k1, %%k2, %%k1\n\t"
@@ -450,46 +452,46 @@ static __always_inline unsigned int lath_inner_floor_avx2(const u64 *pivot, u64 
 {
 	u64 group, above, more;
 
-	__asm__("vmovq %[key], %%xmm0\n\t"
-		"vmovq %[sign], %%xmm1\n\t"
-		"vpbroadcastq %%xmm0, %%ymm0\n\t"
-		"vpbroadcastq %%xmm1, %%ymm1\n\t"
-		"vpxor %%ymm1, %%ymm0, %%ymm0\n\t"
-		"vpxor (%[pivot]), %%ymm1, %%ymm2\n\t"
-		"vpxor 32(%[pivot]), %%ymm1, %%ymm3\n\t"
-		"vpcmpgtq %%ymm0, %%ymm2, %%ymm2\n\t"
-		"vpcmpgtq %%ymm0, %%ymm3, %%ymm3\n\t"
-		"vmovmskpd %%ymm3, %k[above]\n\t"
-		"vmovmskpd %%ymm2, %k[group]\n\t"
-		"shll $4, %k[above]\n\torl %k[above], %k[group]\n\t"
-		"btsl $8, %k[group]\n\ttzcntl %k[group], %k[group]\n\t"
-		"movl %k[group], %k[more]\n\t"
-		"shlq $7, %[more]\n\t"
-		"leaq -64(%[pivot], %[more]), %[more]\n\t"
-		"vpxor (%[more]), %%ymm1, %%ymm2\n\t"
-		"vpxor 32(%[more]), %%ymm1, %%ymm3\n\t"
-		"vpxor 64(%[more]), %%ymm1, %%ymm4\n\t"
-		"vpxor 96(%[more]), %%ymm1, %%ymm5\n\t"
-		"vpcmpgtq %%ymm0, %%ymm2, %%ymm2\n\t"
-		"vpcmpgtq %%ymm0, %%ymm3, %%ymm3\n\t"
-		"vpcmpgtq %%ymm0, %%ymm4, %%ymm4\n\t"
-		"vpcmpgtq %%ymm0, %%ymm5, %%ymm5\n\t"
-		"vmovmskpd %%ymm3, %k[above]\n\t"
-		"vmovmskpd %%ymm5, %k[more]\n\t"
-		"shll $8, %k[more]\n\torl %k[more], %k[above]\n\t"
-		"shll $4, %k[above]\n\t"
-		"vmovmskpd %%ymm4, %k[more]\n\t"
-		"shll $8, %k[more]\n\torl %k[more], %k[above]\n\t"
-		"vmovmskpd %%ymm2, %k[more]\n\t"
-		"orl %k[more], %k[above]\n\t"
-		"andl $0x5555, %k[above]\n\t"
-		"btsl $16, %k[above]\n\t"
-		"tzcntl %k[above], %k[above]\n\t"
-		"vzeroupper"
-		: [group] "=&r"(group), [above] "=&r"(above), [more] "=&r"(more)
-		: [pivot] "r"(pivot), [key] "r"(key), [sign] "r"(1ull << 63),
-		  "m"(*(const u64(*)[136])pivot)
-		: "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5");
+	__asm__ volatile("vmovq %[key], %%xmm0\n\t"
+			 "vmovq %[sign], %%xmm1\n\t"
+			 "vpbroadcastq %%xmm0, %%ymm0\n\t"
+			 "vpbroadcastq %%xmm1, %%ymm1\n\t"
+			 "vpxor %%ymm1, %%ymm0, %%ymm0\n\t"
+			 "vpxor (%[pivot]), %%ymm1, %%ymm2\n\t"
+			 "vpxor 32(%[pivot]), %%ymm1, %%ymm3\n\t"
+			 "vpcmpgtq %%ymm0, %%ymm2, %%ymm2\n\t"
+			 "vpcmpgtq %%ymm0, %%ymm3, %%ymm3\n\t"
+			 "vmovmskpd %%ymm3, %k[above]\n\t"
+			 "vmovmskpd %%ymm2, %k[group]\n\t"
+			 "shll $4, %k[above]\n\torl %k[above], %k[group]\n\t"
+			 "btsl $8, %k[group]\n\ttzcntl %k[group], %k[group]\n\t"
+			 "movl %k[group], %k[more]\n\t"
+			 "shlq $7, %[more]\n\t"
+			 "leaq -64(%[pivot], %[more]), %[more]\n\t"
+			 "vpxor (%[more]), %%ymm1, %%ymm2\n\t"
+			 "vpxor 32(%[more]), %%ymm1, %%ymm3\n\t"
+			 "vpxor 64(%[more]), %%ymm1, %%ymm4\n\t"
+			 "vpxor 96(%[more]), %%ymm1, %%ymm5\n\t"
+			 "vpcmpgtq %%ymm0, %%ymm2, %%ymm2\n\t"
+			 "vpcmpgtq %%ymm0, %%ymm3, %%ymm3\n\t"
+			 "vpcmpgtq %%ymm0, %%ymm4, %%ymm4\n\t"
+			 "vpcmpgtq %%ymm0, %%ymm5, %%ymm5\n\t"
+			 "vmovmskpd %%ymm3, %k[above]\n\t"
+			 "vmovmskpd %%ymm5, %k[more]\n\t"
+			 "shll $8, %k[more]\n\torl %k[more], %k[above]\n\t"
+			 "shll $4, %k[above]\n\t"
+			 "vmovmskpd %%ymm4, %k[more]\n\t"
+			 "shll $8, %k[more]\n\torl %k[more], %k[above]\n\t"
+			 "vmovmskpd %%ymm2, %k[more]\n\t"
+			 "orl %k[more], %k[above]\n\t"
+			 "andl $0x5555, %k[above]\n\t"
+			 "btsl $16, %k[above]\n\t"
+			 "tzcntl %k[above], %k[above]\n\t"
+			 "vzeroupper"
+			 : [group] "=&r"(group), [above] "=&r"(above), [more] "=&r"(more)
+			 : [pivot] "r"(pivot), [key] "r"(key), [sign] "r"(1ull << 63),
+			   "m"(*(const u64(*)[136])pivot)
+			 : "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5");
 	return likely(group) ? (unsigned int)(8 * (group - 1) + above / 2) : 0;
 }
 #endif
