@@ -61,6 +61,7 @@ static inline unsigned int lath_heads_make(const u64 *pairs, unsigned int n, u64
 	return lath_count_bits(equal & lath_ones(n));
 }
 
+/* unreached: without AVX-512 */
 static inline void lath_words_up(u64 *dst, const u64 *src, unsigned int n)
 {
 	for (; n > 8; n -= 8)
@@ -77,6 +78,7 @@ static inline void lath_words_up(u64 *dst, const u64 *src, unsigned int n)
 			 : "memory", LATH_AVX512_CLOBBERS);
 }
 
+/* unreached: without AVX-512 */
 static inline void lath_bytes_up(u8 *p, unsigned int n)
 {
 	__asm__ volatile("kmovq %1, %%k1\n\t"

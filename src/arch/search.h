@@ -246,6 +246,7 @@ static inline struct lath_match lath_heads_match_sse2(const u8 *head, u8 h)
 		_mask;                                                                       \
 	})
 
+/* unreached: without AVX-512 */
 static inline struct lath_match lath_heads_match_avx512(const u8 *head, u8 h)
 {
 	struct lath_match m;
@@ -420,6 +421,7 @@ static __always_inline unsigned int lath_inner_floor_c(const u64 *pivot, unsigne
 }
 
 #ifdef LATH_X86_VECTORS
+/* unreached: without AVX-512 */
 static __always_inline unsigned int lath_inner_floor_avx512(const u64 *pivot, u64 key)
 {
 	const u64(*pair)[8] = (const u64(*)[8])(pivot + 8);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * sortq_avx512.c - the hybrid's block steps with AVX-512: a block is eight registers.
+ * sortq_avx512.c - the hybrid's block steps with AVX-512: a block is eight registers. unreached:
+ * without AVX-512
  */
 #include "arch/sortq_block.h"
 

@@ -261,7 +261,7 @@ static bool is_ending(pid_t pid)
  * Gets the member lock, or says who holds it. A parent keeps the lock until the kernel has ended
  * it, which takes a while after _exit(), for a large process or on a busy machine: its child waits
  * for that, and a moment for a parent that is about to end, as in daemon(). 0 | -EBUSY, *holder is
- * the process | -errno
+ * the process | -errno. unreached: a child of a fork enters it, and ends without noting it
  */
 static int wait_for_member(const struct store_file *file, pid_t *holder)
 {

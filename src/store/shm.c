@@ -41,7 +41,7 @@ static u64 room_of(const struct lath_store_ref *ref)
 }
 
 /* Makes refs point to copies: of short values in the refs themselves, of others in one block. Lock
- * held. Returns the block, or NULL: not needed, or no memory (*ret). */
+ * held. Returns the block, or NULL: not needed, or no memory (*ret). unreached: chance decides */
 static struct copies *copy_refs(struct lath_store_ref *refs, size_t n, int *ret)
 {
 	struct copies *copies;

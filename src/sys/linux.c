@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* unreached: for the kernel only */
 /*
  * linux.c - what sys.h needs in the kernel besides inline functions: where LATH_ANY_CONTEXT keeps
  * interrupt flags and takes memory, lockdep's view of node locks.

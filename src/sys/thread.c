@@ -28,6 +28,7 @@ static bool membarriers;
 static pthread_key_t at_thread_end;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
+/* unreached: what every host grants is refused */
 static void die(const char *what, int err)
 {
 	fprintf(stderr, "lathwork: %s: %s\n", what, strerror(err));

@@ -18,6 +18,7 @@ void (*lath_delay_hook)(const char *point);
 #endif
 
 #ifdef LATH_ASSERTIONS
+/* unreached: the process ends */
 _Noreturn void lath_assert_failed(const char *condition, const char *file, int line)
 {
 	fprintf(stderr, "%s:%d: lathwork: assertion failed: %s\n", file, line, condition);
