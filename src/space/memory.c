@@ -5,9 +5,13 @@
  */
 #include "space/memory.h"
 
-/* Nodes of the indexes come in chunks of pages; all else is smaller. */
-#define FROM_PAGES 4096ul
 #define HUGE_CHUNK (2ul << 20)
+
+/* Nodes of the indexes come in chunks of pages; all else is smaller. */
+static bool from_pages(size_t size)
+{
+	return !(size % lath_page_size());
+}
 
 /* Allocates memory as lath_allocator.alloc does; counts it. Returns NULL without memory. */
 static void *counted_alloc(void *arg, size_t size, size_t align)
@@ -19,7 +23,7 @@ static void *counted_alloc(void *arg, size_t size, size_t align)
 	/* the caller's allocator serves all; of the host pages serve what is whole pages */
 	if (space->allocator.alloc)
 		p = space->allocator.alloc(space->allocator.ctx, size, align);
-	else if (size >= FROM_PAGES && !(size % FROM_PAGES))
+	else if (from_pages(size))
 		p = lath_pages_alloc(size, size >= HUGE_CHUNK);
 	else
 		p = lath_block_alloc(size);
@@ -37,7 +41,7 @@ static void counted_free(void *arg, void *p, size_t size)
 	lath_fetch_add(&space->bytes, -(u64)size);
 	if (space->allocator.alloc)
 		space->allocator.free(space->allocator.ctx, p, size);
-	else if (size >= FROM_PAGES && !(size % FROM_PAGES))
+	else if (from_pages(size))
 		lath_pages_free(p, size);
 	else
 		lath_block_free(p);

@@ -27,9 +27,9 @@
 
 u64 pages_physical(void)
 {
-	long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+	long pages = sysconf(_SC_PHYS_PAGES);
 
-	return pages > 0 && size > 0 ? (u64)pages * (u64)size : 0;
+	return pages > 0 ? (u64)pages * lath_page_size() : 0;
 }
 
 /* ---- available memory ---- */
@@ -271,12 +271,12 @@ int pages_populate(char *from, u64 size, bool huge)
 {
 	u64 i;
 
-	LATH_ASSERT(size && !((uintptr_t)from % 4096));
+	LATH_ASSERT(size && !((uintptr_t)from % lath_page_size()));
 	if (madvise(from, size, MADV_POPULATE_WRITE)) {
 		if (errno == ENOMEM || errno == EFAULT || errno == EHWPOISON)
 			return -ENOMEM;
-		for (i = 0; i < size;
-		     i += 4096) /* kernels before 5.14; atomic, since the arena is in use */
+		/* kernels before 5.14; atomic, since the arena is in use */
+		for (i = 0; i < size; i += lath_page_size())
 			__atomic_fetch_or(from + i, 0, __ATOMIC_RELAXED);
 	}
 	/* if the faults got small pages, try to collapse them; a failure changes nothing */

@@ -147,7 +147,7 @@ static void *map_exactly(u64 address, u64 size, int flags, int fd)
 	void *want = (void *)(uintptr_t)address;
 	void *map = mmap(want, size, PROT_READ | PROT_WRITE, flags | MAP_FIXED_NOREPLACE, fd, 0);
 
-	LATH_ASSERT(!(address % 4096));
+	LATH_ASSERT(!(address % lath_page_size()));
 	if (map == MAP_FAILED || map == want)
 		return map == want ? map : NULL;
 	munmap(map, size); /* kernels before 4.17 take the address as a hint */

@@ -390,6 +390,11 @@ static inline gfp_t lath_gfp(void)
  * caller may not sleep. */
 void lath_any_allocator(struct lath_allocator *allocator, gfp_t gfp);
 
+static inline size_t lath_page_size(void)
+{
+	return PAGE_SIZE;
+}
+
 /* Returns zeroed memory, aligned to a page, or NULL. Physically contiguous if such memory is
  * available. */
 static inline void *lath_pages_alloc(size_t size, bool huge)

@@ -31,7 +31,7 @@
  *              lath_retire_drain
  *              struct lath_later: lath_later_init lath_later_call lath_later_end
  *   text       snprintf  lath_environment lath_warn (user space alone)
- *   services   lath_pages_alloc lath_pages_free lath_pages_discard LATH_DISCARDS
+ *   services   lath_pages_alloc lath_pages_free lath_pages_discard LATH_DISCARDS lath_page_size
  *              lath_block_alloc lath_small_alloc lath_block_free lath_fetch_add lath_fetch_or
  *              lath_fetch_add_release lath_fetch_clear lath_stripe
  *              struct lath_count: lath_count_mine lath_count_add

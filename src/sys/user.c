@@ -84,6 +84,23 @@ unsigned int lath_processors(void)
 	return n;
 }
 
+size_t lath_page_size(void)
+{
+	static size_t known;
+	size_t size = READ_ONCE(known);
+
+	if (unlikely(!size)) {
+		size = (size_t)sysconf(_SC_PAGESIZE);
+		WRITE_ONCE(known, size);
+	}
+	return size;
+}
+
+static size_t whole_pages(size_t size)
+{
+	return (size + lath_page_size() - 1) & -lath_page_size();
+}
+
 #define HUGE_PAGE (2ul << 20)
 
 /* Maps `size` bytes aligned to 2 MiB, or returns NULL. mmap() aligns to a small page only, so this
@@ -94,7 +111,7 @@ static void *map_huge(size_t size)
 	char *map = mmap(NULL, want, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	size_t head;
 
-	LATH_ASSERT(size && !(size % 4096));
+	LATH_ASSERT(size && !(size % lath_page_size()));
 	if (map == MAP_FAILED)
 		return NULL;
 	head = -(uintptr_t)map & (HUGE_PAGE - 1);
@@ -111,16 +128,17 @@ static void *map_huge(size_t size)
  * 64 KiB two threads that need pages take five times as long as with one for each 4 MiB: they sleep
  * until the other has populated its pages.
  *
- * `area` names the area in use: the number of its first page, and in the low 16 bits how many of
- * its pages are taken. It is 0 before the first. A word that comes back means the same as before,
- * so a thread that compares and swaps it needs to know nothing else. A child of fork() goes on
- * with its copy. Addresses that are not taken cost no memory. */
-#define PAGE_BITS 12
-#define PAGE (1ul << PAGE_BITS)
-#define AREA_PAGES 1024ul
+ * `area` names the area in use: the number of its first unit, which is the least page that a
+ * processor has, and in the low 16 bits how many of its units are taken, whole pages of them. It is
+ * 0 before the first. A word that comes back means the same as before, so a thread that compares
+ * and swaps it needs to know nothing else. A child of fork() goes on with its copy. Addresses that
+ * are not taken cost no memory. */
+#define UNIT_BITS 12
+#define UNIT (1ul << UNIT_BITS)
+#define AREA_UNITS 1024ul
 #define AREA_BITS 16
 /* Larger requests get their own mmap(). */
-#define AREA_MOST (AREA_PAGES / 4 * PAGE)
+#define AREA_MOST (AREA_UNITS / 4 * UNIT)
 
 static u64 area;
 
@@ -136,68 +154,68 @@ static void *map_pages(size_t size, int flags)
 	return map == MAP_FAILED ? NULL : map;
 }
 
-/* Returns the address of page n of the area that the word names. */
-static char *area_page(u64 word, u64 n)
+/* Returns the address of unit n of the area that the word names. */
+static char *area_unit(u64 word, u64 n)
 {
-	return (char *)(((word >> AREA_BITS) + n) << PAGE_BITS);
+	return (char *)(((word >> AREA_BITS) + n) << UNIT_BITS);
 }
 
-/* The word of an area at `map` of which `taken` pages are taken. */
+/* The word of an area at `map` of which `taken` units are taken. */
 static u64 area_word(const char *map, u64 taken)
 {
-	return (u64)(uintptr_t)map >> PAGE_BITS << AREA_BITS | taken;
+	return (u64)(uintptr_t)map >> UNIT_BITS << AREA_BITS | taken;
 }
 
-/* Returns `pages` pages of the area in use, or of a new one; NULL: no area can be mapped. */
-static void *area_take(u64 pages)
+/* Returns `units` units of the area in use, or of a new one; NULL: no area can be mapped. */
+static void *area_take(u64 units)
 {
 	for (;;) {
 		u64 was = READ_ONCE(area), taken = was & ((1u << AREA_BITS) - 1);
 		char *map;
 
 		lath_delay("area: read, not yet taken");
-		if (was && taken + pages <= AREA_PAGES) {
-			if (cmpxchg_acquire(&area, was, was + pages) == was)
-				return area_page(was, taken);
+		if (was && taken + units <= AREA_UNITS) {
+			if (cmpxchg_acquire(&area, was, was + units) == was)
+				return area_unit(was, taken);
 			continue;
 		}
-		map = map_pages(AREA_PAGES * PAGE, MAP_NORESERVE);
+		map = map_pages(AREA_UNITS * UNIT, MAP_NORESERVE);
 		if (!map)
 			return NULL;
-		if (cmpxchg_acquire(&area, was, area_word(map, pages)) == was) {
-			if (was && taken < AREA_PAGES)
-				munmap(area_page(was, taken), (AREA_PAGES - taken) * PAGE);
+		if (cmpxchg_acquire(&area, was, area_word(map, units)) == was) {
+			if (was && taken < AREA_UNITS)
+				munmap(area_unit(was, taken), (AREA_UNITS - taken) * UNIT);
 			return map;
 		}
-		munmap(map, AREA_PAGES * PAGE); /* another thread was faster */
+		munmap(map, AREA_UNITS * UNIT); /* another thread was faster */
 	}
 }
 
 void *lath_pages_alloc(size_t size, bool huge)
 {
-	u64 pages = (size + PAGE - 1) >> PAGE_BITS;
 	void *map;
 
 	if (huge)
 		return map_huge(size);
-	map = size <= AREA_MOST ? area_take(pages) : NULL;
+	size = whole_pages(size);
+	map = size <= AREA_MOST ? area_take(size >> UNIT_BITS) : NULL;
 	/* populating all pages at once takes two thirds of the time of faulting them in one by one;
 	 * a kernel that cannot (before 5.14) leaves them to be faulted in */
 	if (map)
-		madvise(map, pages * PAGE, MADV_POPULATE_WRITE);
+		madvise(map, size, MADV_POPULATE_WRITE);
 	return map ? map : map_pages(size, MAP_POPULATE);
 }
 
 void lath_pages_free(void *pages, size_t size)
 {
 	LATH_ASSERT(pages && size);
-	munmap(pages, size);
+	munmap(pages, whole_pages(size));
 }
 
 bool lath_pages_discard(void *pages, size_t size)
 {
-	LATH_ASSERT(!((uintptr_t)pages % 4096) && size);
-	return !madvise(pages, size, MADV_DONTNEED);
+	LATH_ASSERT(!((uintptr_t)pages % lath_page_size()) && size);
+	return !madvise(pages, whole_pages(size), MADV_DONTNEED);
 }
 
 void *lath_block_alloc(size_t size)

@@ -405,7 +405,10 @@ static inline void lath_later_end(struct lath_later *later)
 	(void)later;
 }
 
-/* Returns zeroed anonymous memory, aligned to a page, or with `huge` to 2 MiB; NULL: no memory. */
+/* Returns how many bytes a page has: 4 KiB, on arm64 16 or 64 KiB too. */
+size_t lath_page_size(void);
+/* Returns zeroed anonymous memory, whole pages, or with `huge` aligned to 2 MiB; NULL: no memory.
+ * No other allocation is in a page of it, so it is freed and discarded by whole pages too. */
 void *lath_pages_alloc(size_t size, bool huge);
 void lath_pages_free(void *pages, size_t size);
 /* Gives pages back to the host. Their addresses remain the caller's and read as zeros until

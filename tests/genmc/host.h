@@ -213,6 +213,7 @@ void *lath_block_alloc(size_t size);
 #define lath_pages_free(pages, size) ((void)(pages), (void)(size))
 #define lath_pages_discard(pages, size) false
 #define LATH_DISCARDS false
+#define lath_page_size() 4096ul
 
 /* Memory from lath_block_alloc() is zeros and need not be cleared; arrays on the stack must. */
 static inline void lath_clear_words(u64 *p, size_t n)

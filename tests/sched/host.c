@@ -149,6 +149,11 @@ void lath_turn_lock(struct lath_turn *turn)
 		sched_yield_to_others();
 }
 
+size_t lath_page_size(void)
+{
+	return 4096;
+}
+
 void *lath_pages_alloc(size_t size, bool huge)
 {
 #ifdef LATH_SIMULATED
@@ -156,7 +161,7 @@ void *lath_pages_alloc(size_t size, bool huge)
 
 	simulate_pages(size);
 #endif
-	return sched_alloc(size, huge ? 2ul << 20 : 4096, 0);
+	return sched_alloc(size, huge ? 2ul << 20 : lath_page_size(), 0);
 }
 
 void lath_pages_free(void *pages, size_t size)

@@ -43,7 +43,7 @@ _Static_assert(sizeof(struct chunk) == 64, "one line");
 #ifndef LATH_CHUNK_MIN
 #define LATH_CHUNK_MIN (16ul << 10)
 #endif
-#define CHUNK_MIN LATH_CHUNK_MIN
+#define CHUNK_MIN max(LATH_CHUNK_MIN, lath_page_size())
 #ifndef LATH_CHUNK_BLOCKS
 #define LATH_CHUNK_BLOCKS CHUNK_MIN
 #endif
@@ -53,7 +53,6 @@ _Static_assert(sizeof(struct chunk) == 64, "one line");
  * miss the TLB at every leaf, and the unused part of a huge page no longer matters. */
 #define HUGE_FROM (32ul << 20)
 
-#define CHUNK_STEP 4096ul
 /* A chunk becomes bare if after that there are unused nodes for 1/IDLE of those in use. */
 #define IDLE 8
 
@@ -84,7 +83,7 @@ static size_t chunk_size(const struct tree *tree, size_t bytes, size_t least, si
 	best = size;
 	/* n % node_size is what no node fills; its share is compared without a division, by the
 	 * products */
-	for (n = size; n > size / 2; n -= CHUNK_STEP)
+	for (n = size; n > size / 2; n -= lath_page_size())
 		if (n % node_size * best < best % node_size * n)
 			best = n;
 	return best;
