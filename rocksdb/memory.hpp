@@ -19,6 +19,14 @@
 #include "inside.hpp"
 #include "lathwork/config.h"
 
+// Of a thread-local variable: one instruction reads it. musl has no room for such ones in what
+// dlopen() loads.
+#ifdef __GLIBC__
+#define LATH_TLS_MODEL __attribute__((tls_model("initial-exec")))
+#else
+#define LATH_TLS_MODEL
+#endif
+
 namespace lath_rocksdb {
 
 class memory {
@@ -63,7 +71,7 @@ private:
     void merge();
     void keep(char* begin, size_t size);
 
-    static thread_local bool grown __attribute__((tls_model("initial-exec")));
+    LATH_TLS_MODEL static thread_local bool grown;
 
     rocksdb::Allocator* arena_;
     std::mutex mutex_;

@@ -23,19 +23,19 @@ bool is_sampled(const lath_bytes_key& key, uint64_t one_in) {
 
 // Has this thread looked at an entry since it was last set to false? A search for a key that looks
 // at entries and does not find it is rare: they agree with it in what the index knows of them.
-__attribute__((tls_model("initial-exec"))) thread_local bool looked_at;
+LATH_TLS_MODEL thread_local bool looked_at;
 
 // Is the thread inserting what waits? It needs the keys of entries, and not their values.
-__attribute__((tls_model("initial-exec"))) thread_local bool inserting;
+LATH_TLS_MODEL thread_local bool inserting;
 
 // The sequence number of the last entry that this thread has inserted. Of a batch numbers do not
 // descend: if it has a key twice with one number, all entries between the two have it.
-__attribute__((tls_model("initial-exec"))) thread_local uint64_t last_inserted;
+LATH_TLS_MODEL thread_local uint64_t last_inserted;
 
 // Threads that have let entries wait, and which of them this one is, from 1 on: it decides where
 // its entries wait.
 std::atomic<unsigned int> threads{0};
-__attribute__((tls_model("initial-exec"))) thread_local unsigned int thread;
+LATH_TLS_MODEL thread_local unsigned int thread;
 
 // The first eight bytes of a key as a number, with zeros behind its end.
 uint64_t begin_of(const lath_bytes_key& key) {

@@ -97,7 +97,10 @@ struct lath_rcu {
 #ifndef __KERNEL__
 /* The library's own flavour and the default, over membarrier(2): a read-side critical section costs
  * two stores. A thread is registered on its first use and unregistered when it ends. A thread may
- * call register_thread() before, so that its first section is as cheap as the others. */
+ * call register_thread() before, so that its first section is as cheap as the others. Where the
+ * process has no memory or no thread-specific key (pthread_key_create) left to register a thread,
+ * what makes a structure returns -ENOMEM; other first calls of a thread have no error for it and
+ * end the process, with a message. */
 extern LATH_API const struct lath_rcu lath_rcu_auto;
 
 /* As lath_rcu_auto, but it starts no thread: for a program in which one thread at a time makes

@@ -634,6 +634,8 @@ int lath_range_locks_init(struct lath_range_locks *l, const struct lath_range_co
 			return -EINVAL;
 		c = *config;
 	}
+	if (lath_thread_prepare())
+		return -ENOMEM;
 	if (!c.buckets)
 		c.buckets = min(BUCKETS_USUAL * lath_processors(), BUCKETS_USUAL_MOST);
 	while (buckets < c.buckets)

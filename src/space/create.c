@@ -49,6 +49,8 @@ int lath_space_create(struct lath_space **out, const struct lath_space_config *c
 	struct lath_space *space;
 	int ret = read_config(&cfg, config);
 
+	if (!ret)
+		ret = lath_thread_prepare();
 	if (ret)
 		return ret;
 	/* the block is not counted: the space that has the counter does not exist yet */

@@ -7,8 +7,8 @@
 #include "store/shm.h"
 #include "store/slab.h"
 
-static __thread struct shm *inside __attribute__((tls_model("initial-exec")));
-static __thread unsigned int own_shard __attribute__((tls_model("initial-exec")));
+static LATH_TLS struct shm *inside;
+static LATH_TLS unsigned int own_shard;
 
 bool shm_held(const struct shm *shm)
 {

@@ -58,7 +58,7 @@ u32 slab_slots(const struct unit *slab)
 	return (u32)(((u64)slab->len << UNIT_SHIFT) / slab_slot_size(slab->class));
 }
 
-static __thread unsigned int mine __attribute__((tls_model("initial-exec"))); /* number + 1 */
+static LATH_TLS unsigned int mine; /* number + 1 */
 
 /* Returns the number of the thread's shard. Threads get shards in turn. */
 static unsigned int shard_number(void)

@@ -216,7 +216,7 @@ static int open_options(struct lath_store **out, const char *spec,
 
 	if (ret)
 		return ret;
-	store = memory_refused() ? NULL : lath_block_alloc(sizeof(*store));
+	store = memory_refused() || lath_thread_prepare() ? NULL : lath_block_alloc(sizeof(*store));
 	if (!store)
 		return store_refuse(-ENOMEM, "%s: %s", spec, strerror(ENOMEM));
 	memset(store, 0, sizeof(*store));

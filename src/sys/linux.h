@@ -94,6 +94,11 @@ static inline u64 lath_now(void)
 	return ktime_get_ns();
 }
 
+static inline int lath_thread_prepare(void)
+{
+	return 0;
+}
+
 static inline u64 lath_thread_id(void)
 {
 	return (u64)current->pid;

@@ -30,8 +30,8 @@ void lath_wake(u32 *word)
 
 u64 lath_thread_id(void)
 {
-	static __thread u64 id __attribute__((tls_model("initial-exec")));
-	static __thread u64 generation __attribute__((tls_model("initial-exec")));
+	static LATH_TLS u64 id;
+	static LATH_TLS u64 generation;
 
 	/* in the child of a fork the thread has another number */
 	if (unlikely(generation != lath_generation)) {

@@ -23,6 +23,7 @@
  *              lath_spin_init_any lath_irqs_off lath_irqs_on: with LATH_ANY_CONTEXT; nothing in
  *              user space. lath_any_valid  lath_any_allocator (kernel alone)
  *   fork       lath_call_enter lath_call_exit: around code that takes locks; lath_call_assert
+ *              lath_thread_prepare: before the first call that cannot fail
  *   checkers   __percpu __acquires __releases  lath_word_locked lath_word_unlocked: tell lockdep
  *              that a node's lockword was locked or unlocked. struct lath_lockdep:
  *              lath_lockdep_init lath_lockdep_locked lath_lockdep_unlocked, of what one call

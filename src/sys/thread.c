@@ -3,6 +3,7 @@
  * thread.c - the registry of threads, and fork().
  */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>
 #include <sched.h>
@@ -14,8 +15,7 @@
 #include "sys/sys.h"
 
 struct lath_crowd lath_crowd;
-__thread struct lath_thread lath_self
-	__attribute__((tls_model("initial-exec"), aligned(64))) = { .stop = 1, .slow = 1 };
+LATH_TLS struct lath_thread lath_self __attribute__((aligned(64))) = { .stop = 1, .slow = 1 };
 
 u64 lath_generation = 1;
 
@@ -26,7 +26,7 @@ static struct lath_thread *registry;
 static bool pending; /* a thread is about to fork */
 static bool membarriers;
 static pthread_key_t at_thread_end;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static bool begun; /* there is that key, and the handlers of forks; under registry_lock */
 
 /* unreached: what every host grants is refused */
 static void die(const char *what, int err)
@@ -129,37 +129,70 @@ static void before_fork(void);
 static void after_fork_in_parent(void);
 static void after_fork_in_child(void);
 
-static void begin(void)
+/* Keeps this code where it is when a plugin that has it is closed: the key, the handlers and the
+ * worker call it for as long as the process lives. Not with a lock held: dlopen() has one, with
+ * which it calls constructors. Weak, since a static program, which closes nothing, has neither. */
+#pragma weak dladdr
+#pragma weak dlopen
+static void stay_loaded(void)
+{
+	static bool stays;
+	Dl_info self;
+
+	if (READ_ONCE(stays))
+		return;
+	if (dladdr && dlopen && dladdr(&registry, &self))
+		dlopen(self.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+	WRITE_ONCE(stays, true);
+}
+
+/* Returns 0 or the error of pthread.h. registry_lock held. */
+static int begin(void)
 {
 	long commands = membarrier(MEMBARRIER_CMD_QUERY);
 	int err = pthread_key_create(&at_thread_end, thread_ends);
 
-	if (!err)
-		err = pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+	LATH_ASSERT(registry_locked() && !begun);
 	if (err)
-		die("cannot watch threads and forks", err);
+		return err;
+	err = pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+	if (err) {
+		pthread_key_delete(at_thread_end);
+		return err;
+	}
 	membarriers = commands > 0 && (commands & MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) &&
 		      !membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
+	begun = true;
+	return 0;
 }
 
-void lath_thread_register(void)
+int lath_thread_prepare(void)
 {
 	struct lath_thread *self = &lath_self;
 	int err;
 
 	if (self->registered || self->ends >= PTHREAD_DESTRUCTOR_ITERATIONS)
-		return;
-	pthread_once(&once, begin);
-	err = pthread_setspecific(at_thread_end, self);
-	if (err)
-		die("cannot watch a thread", err);
-	self->registered = true;
+		return 0;
+	stay_loaded();
 	pthread_mutex_lock(&registry_lock);
-	link_self();
-	/* under the lock: a fork that begins now sets `stop` of this record too */
-	self->slow = !membarriers;
-	WRITE_ONCE(self->stop, self->slow || pending);
+	err = begun ? 0 : begin();
+	if (!err)
+		err = pthread_setspecific(at_thread_end, self);
+	if (!err) {
+		self->registered = true;
+		link_self();
+		/* under the lock: a fork that begins now sets `stop` of this record too */
+		self->slow = !membarriers;
+		WRITE_ONCE(self->stop, self->slow || pending);
+	}
 	pthread_mutex_unlock(&registry_lock);
+	return err ? -ENOMEM : 0;
+}
+
+void lath_thread_register(void)
+{
+	if (lath_thread_prepare())
+		die("cannot watch a thread", ENOMEM);
 }
 
 bool lath_section_before(u64 period)

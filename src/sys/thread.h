@@ -38,12 +38,15 @@ struct lath_thread {
 	struct lath_turn *reclaiming; /* it runs retired callbacks, and holds this */
 };
 
-extern __thread struct lath_thread lath_self
-	__attribute__((tls_model("initial-exec"), aligned(64)));
+extern LATH_TLS struct lath_thread lath_self __attribute__((aligned(64)));
 
 /* The slow part of lath_call_enter(): waits for a fork in progress, registers the thread if need
  * be. */
 void lath_call_look(void);
+
+/* Registers the calling thread if it is not: what makes a structure does so first, since it can
+ * return the error. 0 | -ENOMEM: the process has no memory or no thread-specific key left. */
+int lath_thread_prepare(void);
 
 /* Did the thread find a lock held lately, although it had waited for it? See crowd.c. */
 static inline bool lath_crowded(void)
@@ -118,7 +121,7 @@ static inline void lath_turn_unlock(struct lath_turn *turn)
 /* ---- thread.c for rcu.c ---- */
 
 /* Registers or unregisters the calling thread. Registered threads unregister by themselves when
- * they end. Not in a call or in a section. */
+ * they end. Not in a call or in a section. Ends the process if it cannot. */
 void lath_thread_register(void);
 void lath_thread_unregister(void);
 /* Returns after every registered thread has executed a full memory barrier. */

@@ -61,7 +61,7 @@ void lath_pause(unsigned int ns)
 	while (lath_now() < end);
 }
 
-__thread unsigned int lath_thread_number __attribute__((tls_model("initial-exec")));
+LATH_TLS unsigned int lath_thread_number;
 static unsigned int threads;
 
 unsigned int lath_number_thread(void)

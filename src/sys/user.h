@@ -88,6 +88,14 @@ static inline unsigned int hweight64(u64 x)
 #endif
 }
 
+/* A variable of each thread, in a plugin too read by one instruction. musl has no room for such
+ * ones in what dlopen() loads: there the compiler's own choice. */
+#ifdef __GLIBC__
+#define LATH_TLS __thread __attribute__((tls_model("initial-exec")))
+#else
+#define LATH_TLS __thread
+#endif
+
 #define barrier() __asm__ volatile("" ::: "memory")
 #if LATH_CHECKED
 #define READ_ONCE(x) __atomic_load_n(&(x), __ATOMIC_ACQUIRE)
@@ -121,7 +129,7 @@ static inline unsigned int hweight64(u64 x)
 #include "sys/atomic.h"
 
 /* Returns a number of the calling thread, never 0, by which counters are spread over threads. */
-extern __thread unsigned int lath_thread_number __attribute__((tls_model("initial-exec")));
+extern LATH_TLS unsigned int lath_thread_number;
 unsigned int lath_number_thread(void);
 static inline unsigned int lath_stripe(void)
 {

@@ -3,7 +3,7 @@
 #
 # amalgamation_test.sh SOURCE KIND: lathwork.c and lathwork.h are the same whenever they are made, and one line compiles
 # them with gcc, clang, musl's gcc or arm64's (KIND). The examples, a program in C and C++, and the unit tests run with
-# them; under qemu, on arm64 and on an x86-64 without POPCNT (qemu64), random tapes on each form of the search too. With gcc
+# them, and a plugin that has them is opened and closed; under qemu, on arm64 and on an x86-64 without POPCNT (qemu64), random tapes on each form of the search too. With gcc
 # only the public names are visible, and there is no warning.
 set -euo pipefail
 source=$(realpath "$1") kind=$2
@@ -46,6 +46,11 @@ expect() {
 	[[ $said == *"$1"* ]] || fail "$2 says: $said"
 }
 
+if [[ $kind == gcc || $kind == musl ]]; then
+	"$cc" -std=gnu11 -O1 -I. -shared -fPIC -w lathwork.c "$source/tests/amalgamation/plugin.c" -o plugin.so
+	"$cc" -std=gnu11 -O1 -pthread "$source/tests/amalgamation/plugin_host.c" -ldl -o plugin_host
+	expect "opened and closed twice" plugin_host ./plugin.so
+fi
 compile user "$source/tests/amalgamation/user.c"
 expect "index, intervals, space, queue" user
 if ((${#cxx[@]})); then

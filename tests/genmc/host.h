@@ -104,6 +104,11 @@ static inline unsigned int lath_stripe(void)
 	return genmc_thread;
 }
 
+static inline int lath_thread_prepare(void)
+{
+	return 0;
+}
+
 static inline u64 lath_thread_id(void)
 {
 	return genmc_thread + 1;

@@ -13,9 +13,9 @@
 
 char lath_grace_period_tag;
 u64 lath_generation = 1;
-__thread unsigned int lath_thread_number __attribute__((tls_model("initial-exec")));
+LATH_TLS unsigned int lath_thread_number;
 struct lath_crowd lath_crowd;
-__thread struct lath_thread lath_self __attribute__((tls_model("initial-exec"), aligned(64)));
+LATH_TLS struct lath_thread lath_self __attribute__((aligned(64)));
 
 #ifdef LATH_ASSERTIONS
 _Noreturn void lath_assert_failed(const char *condition, const char *file, int line)
@@ -108,6 +108,11 @@ u64 lath_now(void)
 #else
 	return sched_now();
 #endif
+}
+
+int lath_thread_prepare(void)
+{
+	return 0;
 }
 
 u64 lath_thread_id(void)

@@ -603,7 +603,7 @@ static int take_hole(struct search *s, u64 value, struct reserve *reserve)
 #ifdef __KERNEL__
 DEFINE_PER_CPU(struct bound, lath_bound);
 #else
-__thread struct bound lath_bound __attribute__((tls_model("initial-exec")));
+LATH_TLS struct bound lath_bound;
 #endif
 
 /* Begin a search, before which this many changes had ended, at the caller's bound if that *holds

@@ -32,7 +32,7 @@ int lath_intervals_init(struct lath_intervals *public, enum lath_bounds bounds,
 	copy.rcu = set->rcu;
 	set->config = copy;
 	lath_spin_init(&set->lock);
-	return 0;
+	return lath_thread_prepare(); /* the first tree is made by the first insertion */
 }
 
 /* ---- places ---- */

@@ -7,7 +7,7 @@
 #include "tree/call/config.h"
 
 #ifndef __KERNEL__
-__thread struct fingers lath_fingers __attribute__((tls_model("initial-exec")));
+LATH_TLS struct fingers lath_fingers;
 #endif
 
 static u64 next_id = 1;
@@ -95,6 +95,8 @@ int tree_init(struct lath_index *index, const struct lath_config *config, bool w
 
 	if (!index || (uintptr_t)index % _Alignof(struct lath_index))
 		return -EINVAL;
+	if (!ret)
+		ret = lath_thread_prepare();
 	if (ret)
 		return ret;
 	apply_config(tree, &checked, wide);

@@ -42,8 +42,7 @@ static inline struct bound *bound_of(const struct tree *tree)
 	return tree->any ? this_cpu_ptr(&lath_bound) : NULL;
 }
 #else
-extern __thread struct bound lath_bound
-	__attribute__((tls_model("initial-exec"), visibility("hidden")));
+extern LATH_TLS struct bound lath_bound __attribute__((visibility("hidden")));
 
 static inline struct bound *bound_of(const struct tree *tree)
 {

@@ -70,8 +70,7 @@ struct fingers {
 	u64 misses; /* searches that hint tables misled and that are not yet counted there */
 };
 
-extern __thread struct fingers lath_fingers
-	__attribute__((tls_model("initial-exec"), visibility("hidden")));
+extern LATH_TLS struct fingers lath_fingers __attribute__((visibility("hidden")));
 
 static inline void fingers_init(struct tree *tree)
 {
