@@ -131,18 +131,22 @@ static void after_fork_in_child(void);
 
 /* Keeps this code where it is when a plugin that has it is closed: the key, the handlers and the
  * worker call it for as long as the process lives. Not with a lock held: dlopen() has one, with
- * which it calls constructors. Weak, since a static program, which closes nothing, has neither. */
+ * which it calls constructors. It is looked up, since the linker warns of a static program that
+ * names it; weak, since not every program has a dynamic loader. */
 #pragma weak dladdr
-#pragma weak dlopen
+#pragma weak dlsym
 static void stay_loaded(void)
 {
 	static bool stays;
+	void *(*open)(const char *file, int flags) = NULL;
 	Dl_info self;
 
 	if (READ_ONCE(stays))
 		return;
-	if (dladdr && dlopen && dladdr(&registry, &self))
-		dlopen(self.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+	if (dladdr && dlsym)
+		*(void **)&open = dlsym(RTLD_DEFAULT, "dlopen");
+	if (open && dladdr(&registry, &self))
+		open(self.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 	WRITE_ONCE(stays, true);
 }
 

@@ -50,6 +50,9 @@ if [[ $kind == gcc || $kind == musl ]]; then
 	"$cc" -std=gnu11 -O1 -I. -shared -fPIC -w lathwork.c "$source/tests/amalgamation/plugin.c" -o plugin.so
 	"$cc" -std=gnu11 -O1 -pthread "$source/tests/amalgamation/plugin_host.c" -ldl -o plugin_host
 	expect "opened and closed twice" plugin_host ./plugin.so
+	# a static program has no plugins, and links without a word
+	compile user "$source/tests/amalgamation/user.c" -static -Wl,--fatal-warnings
+	expect "index, intervals, space, queue" user
 fi
 compile user "$source/tests/amalgamation/user.c"
 expect "index, intervals, space, queue" user
