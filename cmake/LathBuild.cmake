@@ -51,7 +51,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$" AND NOT LATH_SCALAR)
 endif()
 
 # Finds the library's own headers, for #include "..." alone: on arm64 <signal.h> includes <sys/user.h> of the system.
-set(lath_inside "SHELL:-iquote ${PROJECT_SOURCE_DIR}/src")
+set(lath_inside "SHELL:-iquote \"${PROJECT_SOURCE_DIR}/src\"")
 
 # Add a directory that may not be part of this tree (source packages leave some out).
 macro(lath_add_directory dir)

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 #
 # options_test.sh SOURCE: LATH_CLI, LATH_BENCH and LATH_TESTS alone and in every combination configure, and ask for
-# packages for their parts only; the library needs none of them, also in a subproject; what cannot work is refused
-# with a sentence. Nothing is compiled.
+# packages for their parts only; the library needs none of them, also in a subproject; a path may have blanks; what cannot
+# work is refused with a sentence. Nothing is compiled.
 set -euo pipefail
 source=$(realpath "$1")
 work=$(mktemp -d)
@@ -86,6 +86,19 @@ for name in CLI11 nlohmann_json doctest absl Python3; do
 done
 configure "$work/user" "${flags[@]}" || fail "a subproject needs more than the library does"
 if has lath || has quickstart_c || has lath_man; then fail "a subproject builds more than the library"; fi
+
+# no word of a command is the second half of a path with a blank, in any part
+ln -s "$source" "$work/two words"
+rm -rf "$work/build"
+configure "$work/two words" -DCMAKE_EXPORT_COMPILE_COMMANDS=ON -DLATH_CLI=ON -DLATH_BENCH=ON -DLATH_TESTS=ON ||
+	fail "a path with a blank: cannot be configured"
+python3 - "$work/build/compile_commands.json" >"$log" 2>&1 <<-'END' || fail "a path with a blank: is taken apart"
+	import json, shlex, sys
+	commands = json.load(open(sys.argv[1]))
+	apart = [command["file"] for command in commands if any(word.startswith("words/") for word in shlex.split(command["command"]))]
+	whole = [command for command in commands if "two words/" in command["command"]]
+	sys.exit("\n".join(apart) if apart else not whole)
+END
 
 # refused
 refused() {
