@@ -135,11 +135,11 @@ LATH_API void lath_range_unlock(struct lath_range_locks *locks, struct lath_rang
 /* Make an exclusive range shared, without an instant between the two. */
 LATH_API void lath_range_downgrade(struct lath_range_locks *locks, struct lath_range_hold *hold);
 /*
- * Give a range that is held other bounds, which overlap the old ones. What it gives up is free at
- * once. If it gains keys that are held or waited for, -EBUSY; with LATH_RANGE_DEADLOCKS it waits
- * for them, and holds the rest in the meantime. (Without that flag, whoever waits for old and new
- * keys and this call would wait for each other.) 0 | -EINVAL: empty, too far, or no key in common |
- * -EBUSY | -EDEADLK: as before.
+ * Give a range that is held other bounds, which overlap the old ones; key 0 and size 0 are all
+ * keys. What it gives up is free at once. If it gains keys that are held or waited for, -EBUSY;
+ * with LATH_RANGE_DEADLOCKS it waits for them, and holds the rest in the meantime. (Without that
+ * flag, whoever waits for old and new keys and this call would wait for each other.) 0 | -EINVAL:
+ * empty, too far, or no key in common | -EBUSY | -EDEADLK: as before.
  */
 LATH_API int lath_range_resize(struct lath_range_locks *locks, struct lath_range_hold *hold,
 			       uint64_t key, uint64_t size);

@@ -605,7 +605,8 @@ int lath_range_resize(struct lath_range_locks *l, struct lath_range_hold *h, u64
 	unsigned int n;
 	int ret;
 
-	if (!bounds_valid(key, size) || first > hold->last || last < hold->first)
+	/* key and size 0: all keys, which no size can say */
+	if (((key || size) && !bounds_valid(key, size)) || first > hold->last || last < hold->first)
 		return -EINVAL;
 	lath_call_enter();
 	ret = lock_beyond(locks, hold, first, last, part, &n);

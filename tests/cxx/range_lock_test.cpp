@@ -69,6 +69,54 @@ TEST_CASE("a guard holds its range to the end of its scope") {
     CHECK(!is_free(locks, 9, 10));
 }
 
+TEST_CASE("times that are longer than nanoseconds can say") {
+    range_locks locks;
+    std::atomic<int> got = 0;
+    std::thread other;
+    {
+        range_guard mine(locks, 0, 10);
+        other = std::thread([&] {
+            range_guard waits(locks, 5, 6, std::chrono::hours::max());
+            got = waits.owns_lock() ? 1 : -1;
+        });
+        std::this_thread::sleep_for(20ms);
+        CHECK(got == 0);
+        range_guard past(locks, 5, 6, std::defer_lock);
+        CHECK(!past.try_lock_for(std::chrono::seconds::min()));
+        CHECK(past.error() == -ETIMEDOUT);
+        CHECK(!past.try_lock_for(std::chrono::duration<double>(0.001)));
+    }
+    other.join();
+    CHECK(got == 1);
+    range_guard free(locks, 0, 10, std::defer_lock);
+    CHECK(free.try_lock_for(std::chrono::years(300)));
+}
+
+TEST_CASE("an end of 0 is 2^64") {
+    range_locks locks;
+    range_guard all(locks, 0, 0);
+    CHECK(all.error() == 0);
+    CHECK(!is_free(locks, 0, 1));
+    CHECK(!is_free(locks, ~0ull, 0));
+    CHECK(all.resize(5, 0) == 0);
+    CHECK(is_free(locks, 0, 5));
+    CHECK(all.resize(0, 0) == 0);
+    CHECK(!is_free(locks, 0, 5));
+    CHECK(all.resize(5, 5) == -EINVAL);
+    CHECK(range_guard(locks, 5, 5, std::try_to_lock).error() == -EINVAL);
+}
+
+TEST_CASE("for_each: what the function throws leaves it, and nothing is locked") {
+    range_locks locks({.buckets = 1});
+    range_guard one(locks, 0, 10);
+    range_guard two(locks, 20, 30);
+    int told = 0;
+    CHECK_THROWS_AS(locks.for_each([&](const lath_range_info&) { throw ++told; }), int);
+    CHECK(told == 2);
+    one.unlock();
+    CHECK(one.try_lock());
+}
+
 TEST_CASE("all keys, and ranges that are none") {
     range_locks locks({.usual = 64, .deadlocks = true, .buckets = 4});
     {

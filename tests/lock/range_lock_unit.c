@@ -53,6 +53,8 @@ static int arguments_are_checked(void)
 	CHECK(lath_range_resize(&locks, &hold, 2, ~0ull) == -EINVAL);
 	CHECK(lath_range_resize(&locks, &hold, 3, ~0ull) == -EINVAL);
 	CHECK(lath_range_resize(&locks, &hold, 0, 1) == -EINVAL);
+	CHECK(!lath_range_resize(&locks, &hold, 0, 0));
+	CHECK(hold.first == 0 && hold.last == ~0ull && !is_free(&locks, 0, 1, SHARED));
 	lath_range_unlock(&locks, &hold);
 	CHECK(!lath_range_locks_verify(&locks));
 	lath_range_locks_fini(&locks);

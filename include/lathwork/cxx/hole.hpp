@@ -217,6 +217,8 @@ public:
         iterator() = default;
         range operator*() const { return hole_; }
         iterator& operator++() {
+            if (!hole_.size)
+                detail::step_beyond_the_end();
             std::uint64_t last = hole_.last();
             hole_ = {};
             if (last < of_->last_)
@@ -229,6 +231,10 @@ public:
             return old;
         }
         friend bool operator==(const iterator& a, const iterator& b) { return a.hole_ == b.hole_; }
+        // Whether a shows a hole before that of b; the one of b may have changed.
+        friend bool operator<(const iterator& a, const iterator& b) {
+            return a.hole_.size && (!b.hole_.size || a.hole_.key < b.hole_.key);
+        }
 
     private:
         friend hole_view;

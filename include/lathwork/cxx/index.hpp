@@ -19,7 +19,10 @@
 //
 // Iterators are positions, not pointers: they copy what they show, stay valid whatever happens
 // to the container (but not beyond its life), and step to the next item that is there when they
-// step. Without writers they are multi-pass and bidirectional. A step reads up to `chunk` items
+// step. A loop ends at end(); one up to another iterator compares by <, `for (; it < to; ++it)`,
+// since it never is == to one whose item has left. A step whose copy throws leads to end().
+// Without writers they are multi-pass and bidirectional; with writers an algorithm that passes
+// twice (std::ranges::to of C++23) is wrong. A step reads up to `chunk` items
 // ahead and shows these as they were then (16 for values in the index, 1 for boxes and for the
 // caller's objects). Forward they cost one descent a chunk, backward one a step.
 //
@@ -79,8 +82,6 @@ public:
     using difference_type = std::ptrdiff_t;
     using typename base::iterator;
     using typename base::value_type;
-    using reverse_iterator = std::reverse_iterator<iterator>;
-    using const_reverse_iterator = reverse_iterator;
     // What removals hand back: true if there was a range; its value, until it is destroyed.
     using removed_value = removed<T>;
     // What extract() hands back.
@@ -294,11 +295,15 @@ public:
     template <typename MayJoin>
     result join(std::uint64_t at, MayJoin&& may_join) {
         lath_item gone;
-        int error = h_.list ? lath_index_join(h_.list, at, asked<MayJoin>, address(may_join), &gone)
-                            : -ENOENT;
+        auto ask = [&](const lath_item* left, const lath_item* right) {
+            return may_join(words::show(left->value), words::show(right->value));
+        };
+        detail::guarded asked(ask);
+        int error = h_.list ? lath_index_join(h_.list, at, asked, &asked, &gone) : -ENOENT;
         if (error == 0)
             values_.retire(gone.value);
         values_.destroy_some();
+        asked.rethrow();
         return {error};
     }
 
@@ -322,9 +327,10 @@ public:
         remove_starting(at.key());
         return ++at;
     }
-    // Erases what starts between them, also what other threads insert there during the call.
+    // Erases what starts between them, also what other threads insert there during the call. If the
+    // item of `to` has left the map, up to where it was.
     iterator erase(iterator from, iterator to) {
-        while (from != to)
+        while (from < to)
             from = erase(std::move(from));
         return to;
     }
@@ -421,15 +427,6 @@ private:
             return {};
         values_.destroy_some();
         return removed_value(old.value);
-    }
-    template <typename Fn>
-    static void* address(Fn& fn) {
-        return const_cast<void*>(static_cast<const void*>(std::addressof(fn)));
-    }
-    template <typename Fn>
-    static int asked(void* fn, const lath_item* left, const lath_item* right) {
-        auto& may_join = *static_cast<std::remove_reference_t<Fn>*>(fn);
-        return may_join(words::show(left->value), words::show(right->value)) ? 1 : 0;
     }
     static void retire_each(void* self, const lath_item* item) {
         static_cast<range_map*>(self)->values_.retire(item->value);
@@ -562,19 +559,23 @@ public:
     // those of lath_index_lookup_pin(). nullptr: there is none, or it was refused.
     template <typename Pin, typename Unpin>
     T* find_pinned(std::uint64_t point, Pin&& pin, Unpin&& unpin) const {
-        std::pair<std::remove_reference_t<Pin>*, std::remove_reference_t<Unpin>*> calls{
-            std::addressof(pin), std::addressof(unpin)};
-        using pair = decltype(calls);
+        auto call = [&](bool back, const lath_item* item) {
+            return back ? (unpin(*items::of(item->value)), true)
+                        : bool(pin(*items::of(item->value)));
+        };
+        detail::guarded calls(call);
+        using both = decltype(calls);
         lath_pin how{};
-        how.pin = [](void* arg, const lath_item* item) -> int {
-            return (*static_cast<pair*>(arg)->first)(*items::of(item->value)) ? 1 : 0;
+        how.pin = [](void* arg, const lath_item* item) {
+            return static_cast<both*>(arg)->template call<int>(false, item);
         };
         how.unpin = [](void* arg, const lath_item* item) {
-            (*static_cast<pair*>(arg)->second)(*items::of(item->value));
+            static_cast<both*>(arg)->template call<void>(true, item);
         };
         how.arg = &calls;
         lath_item found;
         bool there = h_.list && lath_index_lookup_pin(h_.list, point, &how, &found) == 0;
+        calls.rethrow();
         return there ? items::of(found.value) : nullptr;
     }
     // The object that left, or nullptr.
@@ -593,30 +594,28 @@ public:
             (object.*Slot).size = size;
         return done;
     }
-    // fn(T&) on each object that overlapped where, after it left. Returns how many.
+    // fn(T&) on each object that overlapped where, after it left. Returns how many. The first
+    // exception that fn throws leaves it after the last object.
     template <typename Fn>
     std::uint64_t remove_overlapping(range where, Fn&& fn) {
-        return base::erase_all(where, each<Fn>, address(fn));
+        auto left = [&](const lath_item* item) { fn(*items::of(item->value)); };
+        detail::guarded each(left);
+        std::uint64_t n = base::erase_all(where, each, &each);
+        each.rethrow();
+        return n;
     }
     template <typename Fn>
     [[deprecated("say remove_overlapping(where, fn)")]] std::uint64_t erase_range(range where,
                                                                                   Fn&& fn) {
         return remove_overlapping(where, std::forward<Fn>(fn));
     }
-    // fn(T&) on each object, after it left.
+    // The same for all objects.
     template <typename Fn>
     void clear(Fn&& fn) {
-        base::erase_everything(each<Fn>, address(fn));
-    }
-
-private:
-    template <typename Fn>
-    static void* address(Fn& fn) {
-        return const_cast<void*>(static_cast<const void*>(std::addressof(fn)));
-    }
-    template <typename Fn>
-    static void each(void* fn, const lath_item* item) {
-        (*static_cast<std::remove_reference_t<Fn>*>(fn))(*items::of(item->value));
+        auto left = [&](const lath_item* item) { fn(*items::of(item->value)); };
+        detail::guarded each(left);
+        base::erase_everything(each, &each);
+        each.rethrow();
     }
 };
 

@@ -17,6 +17,7 @@
 #error "lathwork/cxx needs C++20: compile with -std=c++20"
 #endif
 
+#include "lathwork/cxx/detail/calls.hpp"
 #include "lathwork/error.h"
 #include "lathwork/index.h"
 
@@ -29,6 +30,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <memory_resource>
 #include <new>
@@ -215,6 +217,81 @@ inline void must(result done) {
         stderr);
     std::abort();
 }
+
+// To algorithms older than std::ranges the iterators are input iterators: a second pass may see
+// other entries, and a vector that counts them first would not have room for all. std::prev() is
+// not for such: in libstdc++ it stops the program, at the end; in libc++ it would do nothing, so
+// there what it calls, as std::next() and std::distance() do, does not compile.
+#ifdef _LIBCPP_VERSION
+struct say_std_ranges_prev_next_or_distance : std::input_iterator_tag {
+    say_std_ranges_prev_next_or_distance() = delete;
+};
+using older_category = say_std_ranges_prev_next_or_distance;
+#else
+using older_category = std::input_iterator_tag;
+#endif
+
+// What an iterator has read ahead, at most N entries, and which of them it shows. If the copy or
+// the move of one throws, it is at the end.
+template <typename Shown, std::size_t N>
+class read_ahead {
+public:
+    read_ahead() = default;
+    read_ahead(const read_ahead&) = default;
+    read_ahead(read_ahead&&) = default;
+    read_ahead& operator=(read_ahead other) {
+        clear();
+        all_ = std::move(other.all_);
+        at_ = other.at_;
+        count_ = other.count_;
+        return *this;
+    }
+    ~read_ahead() = default;
+    bool at_end() const { return at_ >= count_; }
+    // Not at the end.
+    const Shown* operator->() const { return std::addressof(*all_[at_]); }
+    Shown* operator->() { return std::addressof(*all_[at_]); }
+    void clear() { count_ = at_ = 0; }
+    // Steps within what was read; returns whether it could.
+    bool next() { return at_ + 1 < count_ && ++at_; }
+    bool previous() { return at_ < count_ && at_ && (--at_, true); }
+    // Shows make(0), and has those up to make(n - 1).
+    template <typename Make>
+    void fill(std::size_t n, Make make) {
+        clear();
+        for (std::size_t i = 0; i < n; i++)
+            all_[i].emplace(make(i));
+        count_ = static_cast<std::uint32_t>(n);
+    }
+
+private:
+    std::uint32_t at_ = 0, count_ = 0; // the end: at_ == count_
+    std::array<std::optional<Shown>, N> all_{};
+};
+
+// std::reverse_iterator, but its -> steps back by --; the standard's calls std::prev().
+template <typename It>
+class reversed : public std::reverse_iterator<It> {
+    using forward = std::reverse_iterator<It>;
+
+public:
+    using forward::forward;
+    reversed() = default;
+    auto operator->() const {
+        It at = this->base();
+        return (--at).operator->();
+    }
+    reversed& operator++() {
+        forward::operator++();
+        return *this;
+    }
+    reversed operator++(int) { return reversed(this->current--); }
+    reversed& operator--() {
+        forward::operator--();
+        return *this;
+    }
+    reversed operator--(int) { return reversed(this->current++); }
+};
 
 template <typename T>
 class removed_values;

@@ -90,7 +90,7 @@ public:
     using difference_type = std::ptrdiff_t;
     using iterator = detail::map_iterator<K, V, table>;
     using const_iterator = iterator;
-    using reverse_iterator = std::reverse_iterator<iterator>;
+    using reverse_iterator = detail::reversed<iterator>;
     using const_reverse_iterator = reverse_iterator;
     using reference = typename iterator::reference;
     using const_reference = reference;

@@ -10,7 +10,8 @@
 // lists of the locks, so it can be neither copied nor moved: a function may return one that it has
 // just made. Its members are called by one thread at a time.
 //
-// Errors: nothing throws. A guard that has not got its range tells by operator bool and error().
+// Errors: nothing throws, except what a caller's function throws. A guard that has not got its
+// range tells by operator bool and error().
 //
 //   lathwork::range_locks locks;
 //   {
@@ -24,10 +25,9 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
-#include <memory>
 #include <mutex> // std::try_to_lock, std::defer_lock
-#include <type_traits>
 
+#include "lathwork/cxx/detail/calls.hpp"
 #include "lathwork/range_lock.h"
 
 namespace lathwork {
@@ -66,16 +66,14 @@ public:
     int error() const noexcept { return error_; }
 
     // Calls f(const lath_range_info&) for every range that is held or waited for. f must not call
-    // back.
+    // back. The first exception that f throws leaves it after the last one.
     template <typename F>
     void for_each(F&& f) {
+        auto tell = [&](const lath_range_info* info) { f(*info); };
+        detail::guarded each(tell);
         if (!error_)
-            lath_range_each(
-                &locks_,
-                [](void* arg, const lath_range_info* info) {
-                    (*static_cast<std::remove_reference_t<F>*>(arg))(*info);
-                },
-                std::addressof(f));
+            lath_range_each(&locks_, each, &each);
+        each.rethrow();
     }
     lath_range_locks* c() noexcept { return &locks_; }
 
@@ -86,7 +84,7 @@ private:
 
 class range_guard {
 public:
-    // Waits for [first, end).
+    // Waits for [first, end); [0, 0) is all keys.
     range_guard(range_locks& locks, std::uint64_t first, std::uint64_t end,
                 range_mode mode = exclusive_range) noexcept
         : range_guard(locks, first, end, std::defer_lock, mode) {
@@ -108,7 +106,7 @@ public:
     // Holds nothing yet.
     range_guard(range_locks& locks, std::uint64_t first, std::uint64_t end, std::defer_lock_t,
                 range_mode mode = exclusive_range) noexcept
-        : locks_(locks), first_(first), last_(end - 1), mode_(mode), empty_(first == end) {}
+        : locks_(locks), first_(first), last_(end - 1), mode_(mode), empty_(first == end && end) {}
     // Waits for all keys.
     explicit range_guard(range_locks& locks, range_mode mode = exclusive_range) noexcept
         : locks_(locks), first_(0), last_(forever), mode_(mode) {
@@ -129,8 +127,10 @@ public:
     // As lock(), but waits at most so long: error() may be -ETIMEDOUT, too.
     template <typename Rep, typename Period>
     bool try_lock_for(std::chrono::duration<Rep, Period> most) noexcept {
-        auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(most).count();
-        bool got = locked(ns > 0 ? static_cast<std::uint64_t>(ns) : 0);
+        auto time = detail::saturated<std::chrono::nanoseconds>(most);
+        bool got = locked(time == time.max() ? forever
+                          : time.count() > 0 ? static_cast<std::uint64_t>(time.count())
+                                             : 0);
         if (error_ == -EBUSY)
             error_ = -ETIMEDOUT;
         return got;

@@ -168,26 +168,30 @@ public:
         return s;
     }
 
-    // Writes what is allocated: 0 | -EIO (the stream failed) | -ENOMEM
+    // Writes what is allocated: 0 | -EIO (the stream failed) | -ENOMEM. Throws what the stream
+    // does.
     result save(std::ostream& to) const {
-        auto write = [](void* out, const void* data, std::size_t size) {
-            auto& stream = *static_cast<std::ostream*>(out);
-            stream.write(static_cast<const char*>(data), static_cast<std::streamsize>(size));
-            return stream ? 0 : -EIO;
+        auto put = [&](const void* data, std::size_t size) {
+            to.write(static_cast<const char*>(data), static_cast<std::streamsize>(size));
+            return to ? 0 : -EIO;
         };
-        return {space_ ? lath_space_save(space_, write, &to) : -ENOMEM};
+        detail::guarded write(put, -EIO);
+        int error = space_ ? lath_space_save(space_, write, &write) : -ENOMEM;
+        write.rethrow();
+        return {error};
     }
     // Allocates what was saved, in an empty space: 0 | -EBUSY | -EBADMSG | -EINVAL | -EIO |
     // -ENOMEM. why: a sentence on what is wrong.
     result load(std::istream& from, std::uint64_t cookie = 0, std::string* why = nullptr) {
-        auto read = [](void* in, void* data, std::size_t size) -> std::int64_t {
-            auto& stream = *static_cast<std::istream*>(in);
-            stream.read(static_cast<char*>(data), static_cast<std::streamsize>(size));
-            return stream.bad() ? -EIO : static_cast<std::int64_t>(stream.gcount());
+        auto get = [&](void* data, std::size_t size) -> std::int64_t {
+            from.read(static_cast<char*>(data), static_cast<std::streamsize>(size));
+            return from.bad() ? -EIO : static_cast<std::int64_t>(from.gcount());
         };
+        detail::guarded read(get, -EIO);
         char report[200] = "";
         int error =
-            space_ ? lath_space_load(space_, read, &from, cookie, report, sizeof report) : -ENOMEM;
+            space_ ? lath_space_load(space_, read, &read, cookie, report, sizeof report) : -ENOMEM;
+        read.rethrow();
         if (why)
             *why = report;
         return {error};
@@ -230,6 +234,8 @@ public:
         iterator() = default;
         range operator*() const { return run_; }
         iterator& operator++() {
+            if (!run_.size)
+                detail::step_beyond_the_end();
             std::uint64_t next = run_.key + run_.size;
             run_ = {};
             if (next)
@@ -242,6 +248,10 @@ public:
             return old;
         }
         friend bool operator==(const iterator& a, const iterator& b) { return a.run_ == b.run_; }
+        // Whether a shows a run before that of b; the one of b may have changed.
+        friend bool operator<(const iterator& a, const iterator& b) {
+            return a.run_.size && (!b.run_.size || a.run_.key < b.run_.key);
+        }
 
     private:
         friend run_view;

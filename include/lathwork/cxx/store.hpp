@@ -22,6 +22,7 @@
 #error "lathwork/cxx needs C++20: compile with -std=c++20"
 #endif
 
+#include "lathwork/cxx/detail/calls.hpp"
 #include "lathwork/store.h"
 
 #include <cerrno>
@@ -245,8 +246,13 @@ public:
         return check(lath_store_expire(handle(), to_key(key), when), -ENOENT);
     }
     // Sets the time at which the entry expires: this long from now. False: the key is absent.
-    bool expire_after(Key key, std::chrono::milliseconds time) {
-        return expire(key, lath_store_now() + static_cast<std::uint64_t>(time.count()));
+    template <typename Rep, typename Period>
+    bool expire_after(Key key, std::chrono::duration<Rep, Period> time) {
+        std::uint64_t now = lath_store_now();
+        auto ms = detail::saturated<std::chrono::milliseconds>(time).count();
+        // at 1, long ago, at the earliest: 0 is never
+        auto least = 1 - static_cast<decltype(ms)>(now);
+        return expire(key, now + static_cast<std::uint64_t>(ms < least ? least : ms));
     }
     // Returns when the entry expires, 0: never; empty: the key is absent.
     std::optional<std::uint64_t> expires(Key key) const {

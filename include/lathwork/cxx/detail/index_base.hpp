@@ -65,7 +65,7 @@ public:
     using reference = typename Items::reference;
     using difference_type = std::ptrdiff_t;
     using iterator_concept = std::bidirectional_iterator_tag;
-    using iterator_category = std::input_iterator_tag; // its references may be values
+    using iterator_category = older_category;
 
     struct pointer {
         reference shown;
@@ -77,19 +77,16 @@ public:
     item_iterator(const handle& of, std::uint64_t first, std::uint64_t last)
         : list_(of.list), rcu_(of.rcu()), first_(first), last_(last) {}
 
-    reference operator*() const {
-        return Items::give(*ahead_[at_]); // NOLINT(bugprone-unchecked-optional-access): not the end
-    }
+    reference operator*() const { return Items::give(ahead_->item); }
     pointer operator->() const { return {**this}; }
     item_iterator& operator++() {
-        if (at_ >= count_)
+        if (ahead_.at_end())
             step_beyond_the_end();
-        std::uint64_t shown = keys_[at_];
-        if (++at_ < count_)
+        std::uint64_t shown = key();
+        if (ahead_.next())
             return *this;
-        if (shown >= last_)
-            count_ = at_ = 0;
-        else
+        ahead_.clear();
+        if (shown < last_)
             fill(shown + 1);
         return *this;
     }
@@ -100,13 +97,9 @@ public:
     }
     // Before the first item it stays where it is.
     item_iterator& operator--() {
-        if (at_ < count_ && at_ > 0) {
-            --at_;
+        if (ahead_.previous() || !list_ || (!ahead_.at_end() && key() == 0))
             return *this;
-        }
-        if (!list_ || (at_ < count_ && keys_[at_] == 0))
-            return *this;
-        std::uint64_t from = at_ < count_ ? keys_[at_] - 1 : last_;
+        std::uint64_t from = ahead_.at_end() ? last_ : key() - 1;
         lath_item item;
         reader inside(rcu_);
         if (lath_index_floor_item(list_, from, &item) == 0 && item.key >= first_)
@@ -118,13 +111,18 @@ public:
         --*this;
         return old;
     }
+    // Of positions: two items with one key are equal.
     friend bool operator==(const item_iterator& a, const item_iterator& b) {
-        bool a_ends = a.at_ >= a.count_, b_ends = b.at_ >= b.count_;
-        return a_ends || b_ends ? a_ends == b_ends : a.keys_[a.at_] == b.keys_[b.at_];
+        bool a_ends = a.ahead_.at_end(), b_ends = b.ahead_.at_end();
+        return a_ends || b_ends ? a_ends == b_ends : a.key() == b.key();
+    }
+    // Whether a shows an item before the position of b; the item of b may have left.
+    friend bool operator<(const item_iterator& a, const item_iterator& b) {
+        return !a.ahead_.at_end() && (b.ahead_.at_end() ? a.key() <= b.last_ : a.key() < b.key());
     }
 
     // Where the item starts. Not at the end.
-    std::uint64_t key() const { return keys_[at_]; }
+    std::uint64_t key() const { return ahead_->key; }
     // Go to the first item that starts at or after key.
     void fill(std::uint64_t key) {
         std::array<lath_item, Items::chunk> items;
@@ -134,21 +132,18 @@ public:
     }
 
 private:
+    struct kept {
+        std::uint64_t key;
+        typename Items::shown item;
+    };
     void take(const lath_item* items, std::size_t n) {
-        for (std::size_t i = 0; i < n; i++) {
-            keys_[i] = items[i].key;
-            ahead_[i].emplace(Items::show(items[i]));
-        }
-        count_ = static_cast<std::uint32_t>(n);
-        at_ = 0;
+        ahead_.fill(n, [&](std::size_t i) { return kept{items[i].key, Items::show(items[i])}; });
     }
 
     lath_index* list_ = nullptr;
     const lath_rcu* rcu_ = nullptr;
     std::uint64_t first_ = 0, last_ = 0;
-    std::uint32_t at_ = 0, count_ = 0; // the end: at_ == count_
-    std::array<std::uint64_t, Items::chunk> keys_{};
-    std::array<std::optional<typename Items::shown>, Items::chunk> ahead_{};
+    read_ahead<kept, Items::chunk> ahead_;
 };
 
 // The items that start in [first, last], as a view.
@@ -182,6 +177,8 @@ public:
         typename Items::result; // std::optional<value_type>; T* where objects are the caller's
     using iterator = item_iterator<Items>;
     using const_iterator = iterator;
+    using reverse_iterator = reversed<iterator>;
+    using const_reverse_iterator = reverse_iterator;
     using view = item_view<Items>;
 
     // 0 | -EINVAL: the configuration | -ENOMEM, also of a container that was moved from. Unless it
@@ -198,10 +195,10 @@ public:
     iterator end() const { return view(h_, 0, UINT64_MAX).end(); }
     iterator cbegin() const { return begin(); }
     iterator cend() const { return end(); }
-    auto rbegin() const { return std::reverse_iterator(end()); }
-    auto rend() const { return std::reverse_iterator(begin()); }
-    auto crbegin() const { return rbegin(); }
-    auto crend() const { return rend(); }
+    reverse_iterator rbegin() const { return reverse_iterator(end()); }
+    reverse_iterator rend() const { return reverse_iterator(begin()); }
+    reverse_iterator crbegin() const { return rbegin(); }
+    reverse_iterator crend() const { return rend(); }
     // The first item that starts at a key >= key / > key, or end().
     iterator lower_bound(std::uint64_t key) const {
         iterator at = end();

@@ -34,7 +34,7 @@ public:
     using reference = const value_type; // const: it->second = x would change a copy
     using difference_type = std::ptrdiff_t;
     using iterator_concept = std::bidirectional_iterator_tag;
-    using iterator_category = std::input_iterator_tag; // its references are values
+    using iterator_category = older_category;
 
     struct pointer {
         value_type shown;
@@ -48,17 +48,15 @@ public:
     // The end.
     map_iterator(const Table* of, bounds within) : table_(of), within_(std::move(within)) {}
 
-    reference operator*() const {
-        const shown& e = *ahead_[at_]; // NOLINT(bugprone-unchecked-optional-access): not the end
-        return reference(e.key, e.value);
-    }
+    reference operator*() const { return reference(ahead_->key, ahead_->value); }
     pointer operator->() const { return {**this}; }
     map_iterator& operator++() {
-        if (++at_ < count_)
-            return *this;
-        if (!count_)
+        if (ahead_.at_end())
             step_beyond_the_end();
-        K last = std::move(ahead_[at_ - 1]->key); // NOLINT(bugprone-unchecked-optional-access)
+        if (ahead_.next())
+            return *this;
+        K last = std::move(ahead_->key);
+        ahead_.clear();
         fill(last, true);
         return *this;
     }
@@ -69,14 +67,10 @@ public:
     }
     // Before the first entry it stays where it is.
     map_iterator& operator--() {
-        if (at_ < count_ && at_ > 0) {
-            --at_;
+        if (ahead_.previous() || !table_)
             return *this;
-        }
-        const std::optional<K>& from = at_ < count_ ? std::optional<K>(key()) : within_.end;
+        const std::optional<K> from = at_end() ? within_.end : std::optional<K>(key());
         found f;
-        if (!table_)
-            return *this;
         reader inside(table_->rcu());
         bool any = with_code(from, [&](auto* at) { return table_->seek(at, true, at, f); });
         if (any && (!within_.first || !before(Table::key_of(f), *within_.first)))
@@ -88,14 +82,20 @@ public:
         --*this;
         return old;
     }
+    // Of positions: two entries with one key are equal.
     friend bool operator==(const map_iterator& a, const map_iterator& b) {
-        bool a_ends = a.at_ >= a.count_, b_ends = b.at_ >= b.count_;
-        return a_ends || b_ends ? a_ends == b_ends : a.key() == b.key();
+        return a.at_end() || b.at_end() ? a.at_end() == b.at_end() : a.key() == b.key();
+    }
+    // Whether a shows an entry before the position of b; the entry of b may have left.
+    friend bool operator<(const map_iterator& a, const map_iterator& b) {
+        const std::optional<K>& end = b.limit();
+        return !a.at_end() &&
+               (b.at_end() ? !end || before(a.key(), *end) : before(a.key(), b.key()));
     }
 
     // Not at the end.
-    const K& key() const { return ahead_[at_]->key; }
-    bool at_end() const { return at_ >= count_; }
+    const K& key() const { return ahead_->key; }
+    bool at_end() const { return ahead_.at_end(); }
     // What it does not go beyond, if anything.
     const std::optional<K>& limit() const { return within_.end; }
     // Goes to the first entry within the bounds.
@@ -129,17 +129,14 @@ private:
     // In the order of the table.
     static bool before(const K& a, const K& b) { return Table::precedes(a, b); }
     void take(const found* entries, std::size_t n) {
-        for (std::size_t i = 0; i < n; i++)
-            ahead_[i].emplace(
-                shown{Table::key_of(entries[i]), V(Table::value_of(entries[i].word))});
-        count_ = static_cast<std::uint32_t>(n);
-        at_ = 0;
+        ahead_.fill(n, [&](std::size_t i) {
+            return shown{Table::key_of(entries[i]), V(Table::value_of(entries[i].word))};
+        });
     }
 
     const Table* table_ = nullptr;
     bounds within_;
-    std::uint32_t at_ = 0, count_ = 0; // the end: at_ == count_
-    std::array<std::optional<shown>, Table::chunk> ahead_{};
+    read_ahead<shown, Table::chunk> ahead_;
 };
 
 // The entries between two keys, as a view.

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//
+// Iterators whose entries leave, whose copies throw, and that go backward; functions of the
+// caller's that throw through calls of the C library.
+#include "lathwork/cxx/hole.hpp"
+#include "lathwork/cxx/index.hpp"
+#include "lathwork/cxx/point_map.hpp"
+#include "lathwork/cxx/space.hpp"
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <iterator>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+using namespace lathwork;
+
+namespace {
+
+// Copies and moves throw when `left` comes to 0; longer than the small buffer of a string.
+struct fragile {
+    static inline long left = -1;
+    static void may_throw() {
+        if (left >= 0 && left-- == 0)
+            throw std::runtime_error("a copy");
+    }
+    std::string text;
+    explicit fragile(std::uint64_t n) : text("the value of the key number " + std::to_string(n)) {}
+    fragile(const fragile& o) : text((may_throw(), o.text)) {}
+    fragile(fragile&& o) : text((may_throw(), std::move(o.text))) {}
+    fragile& operator=(const fragile& o) {
+        may_throw();
+        text = o.text;
+        return *this;
+    }
+    fragile& operator=(fragile&& o) {
+        may_throw();
+        text = std::move(o.text);
+        return *this;
+    }
+};
+
+// Whether an iterator shows the value of its key.
+template <typename Iterator>
+bool shows_its_own(const Iterator& at) {
+    const auto& [key, value] = *at;
+    return value.text == fragile(at.key()).text;
+}
+
+// Lets each copy or move of a step fail in turn, until the step is done.
+template <typename Iterator, typename Step>
+void each_failure(const Iterator& start, const Iterator& end, Step step) {
+    for (long fails = 0;; fails++) {
+        Iterator at = start;
+        fragile::left = fails;
+        bool thrown = false;
+        try {
+            step(at);
+        } catch (const std::runtime_error&) {
+            thrown = true;
+        }
+        fragile::left = -1;
+        CHECK((at == end || shows_its_own(at)));
+        if (!thrown)
+            return;
+        --at; // usable, wherever it is
+        CHECK(shows_its_own(at));
+    }
+}
+
+range_map<int> tens() {
+    range_map<int> map;
+    for (std::uint64_t key = 0; key < 1000; key += 10)
+        CHECK(map.insert(key, key + 5, static_cast<int>(key)));
+    return map;
+}
+
+template <typename Map>
+void goes_backward(Map& map, int first, int last) {
+    CHECK(std::get<1>(*map.rbegin()) == last);
+    CHECK(std::get<1>(*std::ranges::prev(map.end())) == last);
+    CHECK(map.rbegin()->second == last);
+    int n = 0;
+    for (auto at = map.rbegin(); at != map.rend(); ++at, n++)
+        CHECK(at->second == std::get<1>(*at));
+    CHECK(n == 3);
+    auto at = map.rbegin();
+    CHECK(at++->second == last);
+    CHECK(--at == map.rbegin());
+    ;
+    CHECK(std::ranges::next(map.rbegin(), 2)->second == first);
+}
+
+} // namespace
+
+static_assert(std::bidirectional_iterator<range_map<int>::reverse_iterator>);
+static_assert(std::bidirectional_iterator<point_map<int, int>::reverse_iterator>);
+
+TEST_CASE("backward, with ->") {
+    point_map<int, int> points{{1, 10}, {3, 30}, {5, 50}};
+    goes_backward(points, 10, 50);
+    point_map<std::string, int> words{{"a", 10}, {"b", 30}, {"c", 50}};
+    goes_backward(words, 10, 50);
+    CHECK(words.rbegin()->first == "c");
+    range_map<int> ranges;
+    CHECK((ranges.insert(10, 20, 1) && ranges.insert(30, 40, 2)));
+    CHECK(ranges.rbegin()->value == 2);
+    CHECK((++ranges.crbegin())->where.first() == 10);
+    range_set set;
+    CHECK((set.insert(10, 20) && set.insert(30, 40)));
+    CHECK(set.rbegin()->first() == 30);
+}
+
+TEST_CASE("up to an iterator whose item has left") {
+    range_map<int> map = tens();
+    auto from = map.lower_bound(100), to = map.lower_bound(600);
+    map.remove_starting(600);
+    int n = 0;
+    for (auto at = from; at < to; ++at)
+        n++;
+    CHECK(n == 50);
+    map.erase(from, to);
+    CHECK(map.size() == 49);
+    CHECK((map.contains(90) && !map.contains(100) && !map.contains(590) && map.contains(610)));
+    map.erase(map.lower_bound(700), map.end());
+    CHECK(map.size() == 19);
+    CHECK(!(map.end() < map.end()));
+    auto part = map.overlapping(0, 33); // its end is behind 30
+    map.erase(part.begin(), part.end());
+    CHECK((map.size() == 15 && map.contains(40)));
+
+    point_map<int, int> points{{1, 1}, {2, 2}, {3, 3}, {4, 4}};
+    auto end = points.lower_bound(3);
+    points.erase(3);
+    n = 0;
+    for (auto at = points.begin(); at < end; ++at)
+        n++;
+    CHECK(n == 2);
+    points.erase(points.begin(), end);
+    CHECK((points.size() == 1 && points.contains(4)));
+    point_map<std::string, int, std::greater<>> down{{"c", 3}, {"b", 2}, {"a", 1}};
+    auto last = down.lower_bound("b");
+    down.erase("b");
+    CHECK((down.begin() < last && !(std::ranges::next(down.begin()) < last)));
+}
+
+TEST_CASE("erase between two positions, while another thread replaces the item of the second") {
+    range_map<int> map = tens();
+    std::atomic<bool> stop = false;
+    std::thread other([&] {
+        while (!stop) {
+            map.remove_starting(200);
+            (void)map.insert(200, 205, 1);
+        }
+    });
+    for (int round = 0; round < 2000; round++) {
+        map.erase(map.lower_bound(10), map.lower_bound(200));
+        for (std::uint64_t key = 10; key < 200; key += 10)
+            (void)map.insert(key, key + 5, 1);
+    }
+    stop = true;
+    other.join();
+    CHECK(map.size() >= 99);
+}
+
+TEST_CASE("holes and runs: a loop up to one that has changed") {
+    range_allocator pool(0, 100);
+    CHECK((pool.reserve(range::between(10, 20)) && pool.reserve(range::between(30, 40))));
+    auto holes = pool.holes();
+    auto to = std::ranges::next(holes.begin(), 2); // [40, 100)
+    CHECK(pool.reserve(range::between(40, 50)));
+    int n = 0;
+    for (auto at = holes.begin(); at < to; ++at)
+        n++;
+    CHECK(n == 2);
+    CHECK((to < holes.end() && !(holes.end() < to)));
+}
+
+TEST_CASE("a step whose copy throws") {
+    range_map<fragile> ranges;
+    point_map<std::uint64_t, fragile> points;
+    for (std::uint64_t key = 0; key < 50; key += 10) {
+        CHECK(ranges.emplace(key, key + 5, key));
+        CHECK(points.try_emplace(key, key));
+    }
+    auto check = [](auto& map) {
+        auto start = map.lower_bound(20), other = map.lower_bound(30);
+        each_failure(start, map.end(), [](auto& at) { ++at; });
+        each_failure(start, map.end(), [](auto& at) { --at; });
+        each_failure(start, map.end(), [](auto& at) { at++; });
+        each_failure(start, map.end(), [](auto& at) { at--; });
+        each_failure(start, map.end(), [&](auto& at) { at = other; });
+        each_failure(start, map.end(), [&](auto& at) { at = map.end(), --at; });
+    };
+    check(ranges);
+    check(points);
+}
+
+TEST_CASE("join: what may_join throws leaves it, and nothing is locked") {
+    range_map<int> map;
+    CHECK((map.insert(0, 10, 1) && map.insert(10, 20, 2)));
+    CHECK_THROWS_AS(map.join(10, [](int, int) -> bool { throw std::runtime_error("no"); }),
+                    std::runtime_error);
+    CHECK(map.size() == 2);
+    CHECK(map.remove_covering(5)); // the same leaf
+    CHECK(map.insert(0, 10, 3));
+    CHECK(map.join(10, [](int, int) { return true; }));
+    CHECK(map.size() == 1);
+}
+
+TEST_CASE("intrusive_range_set: what functions throw leaves it, and nothing is locked") {
+    struct job {
+        lath_slot slot{};
+        int left = 0;
+    };
+    intrusive_range_set<job, &job::slot> set;
+    job jobs[3] = {{{0, 10}}, {{10, 10}}, {{20, 10}}};
+    auto fail = [](job& j) {
+        j.left++;
+        throw std::runtime_error("no");
+    };
+    for (job& j : jobs)
+        CHECK(set.insert(j));
+    CHECK_THROWS_AS(set.remove_overlapping(range::between(0, 15), fail), std::runtime_error);
+    CHECK((jobs[0].left == 1 && jobs[1].left == 1 && jobs[2].left == 0));
+    auto pin = [](job&) -> bool { throw std::runtime_error("no"); };
+    CHECK_THROWS_AS(set.find_pinned(25, pin, [](job&) {}), std::runtime_error);
+    CHECK(set.find_pinned(25, [](job&) { return true; }, [](job&) {}) == &jobs[2]);
+    CHECK(set.insert(jobs[0]));
+    CHECK_THROWS_AS(set.clear(fail), std::runtime_error);
+    CHECK((jobs[0].left == 2 && jobs[2].left == 1 && set.empty()));
+    CHECK(set.insert(jobs[1]));
+    lath_rcu_auto.synchronize(); // no section is open
+}
+
+TEST_CASE("visits, updates and erase_if that throw leave no section") {
+    point_map<int, std::string> points{{1, "one"}};
+    range_map<std::string> ranges;
+    CHECK(ranges.insert(0, 10, "one"));
+    auto fail = [](auto&&...) -> bool { throw std::runtime_error("no"); };
+    auto change = [](const std::string&) -> std::string { throw std::runtime_error("no"); };
+    CHECK_THROWS_AS(points.update(1, change), std::runtime_error);
+    CHECK_THROWS_AS(points.erase_if(fail), std::runtime_error);
+    CHECK_THROWS_AS(ranges.update(5, change), std::runtime_error);
+    CHECK_THROWS_AS(ranges.visit(5, fail), std::runtime_error);
+    lath_rcu_auto.synchronize();
+    CHECK((points.erase(1) && ranges.remove_covering(5)));
+}
+
+TEST_CASE("space: streams that throw") {
+    space memory({.low = 4096, .high = 1 << 20, .unit = 4096});
+    REQUIRE(memory);
+    std::ostringstream out;
+    CHECK(memory.allocate(4096));
+    CHECK(memory.save(out));
+    struct : std::streambuf {
+    } no_room;
+    std::ostream full(&no_room);
+    full.exceptions(std::ios::badbit);
+    CHECK_THROWS_AS(memory.save(full), std::ios_base::failure);
+    CHECK(memory.allocate(4096)); // nothing is locked
+    std::istringstream cut(out.str().substr(0, 20));
+    cut.exceptions(std::ios::eofbit);
+    space other({.low = 4096, .high = 1 << 20, .unit = 4096});
+    CHECK_THROWS_AS(other.load(cut), std::ios_base::failure);
+    CHECK(other.allocate(4096));
+}
