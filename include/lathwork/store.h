@@ -91,7 +91,10 @@ enum lath_store_keys { LATH_STORE_NUMBERS, LATH_STORE_BYTES };
 
 enum lath_store_pages {
 	LATH_PAGES_HUGE = 0, /* transparent 2 MiB pages where the machine has them */
-	LATH_PAGES_HUGETLB,  /* reserved huge pages while there are any, then as above */
+	/* Reserved huge pages while there are any, then as above. A fork() copies them to ordinary
+	 * pages first, 0.5 s per GiB: two processes that share them may need twice as many. Start
+	 * programs by posix_spawn(). */
+	LATH_PAGES_HUGETLB,
 	LATH_PAGES_SMALL,
 };
 

@@ -99,7 +99,7 @@ struct arena {
 	u32 units;			     /* number of units in the reservation */
 	u32 first_unit;			     /* first unit behind the unit table */
 	u32 fresh_unit;			     /* units from here on have never been used */
-	u8 *block;			     /* one byte per block: it is committed */
+	u8 *block;			     /* one byte per block: BLOCK_COMMITTED, ... */
 	const struct arena_backing *backing; /* NULL: private memory of this process */
 	u64 limit; /* on what all arenas of the store have committed; 0: none */
 	u64 *all_committed;
@@ -108,8 +108,11 @@ struct arena {
 	pthread_mutex_t lock; /* protects runs, units outside slabs, blocks */
 	u32 run[RUN_BUCKETS]; /* heads of lists of free runs, by the logarithm of their length */
 	u64 committed, large_bytes, pending, lost;
+	struct arena *next, **link; /* of the arenas with `hugetlb` */
 	struct arena_shard shard[SHARDS];
 };
+
+enum { BLOCK_NONE, BLOCK_COMMITTED, BLOCK_HUGETLB /* committed, on a reserved huge page */ };
 
 static inline u64 round_up(u64 n, u64 to)
 {

@@ -38,6 +38,43 @@ static void arena_setup(struct arena *arena, const struct lath_store_options *op
 	arena->hugetlb = options->pages == LATH_PAGES_HUGETLB;
 }
 
+/* ---- reserved huge pages and fork ----
+ *
+ * They are private memory, so whoever writes first after a fork, parent or child, needs one more
+ * for each: where none is left the kernel kills the child. So the thread that forks moves what is
+ * on them to ordinary pages. */
+
+static struct arena *hugetlb_arenas; /* changed in a call, under the lock */
+static struct lath_spinlock hugetlb_lock;
+
+static void hugetlb_leave(void)
+{
+	struct arena *arena;
+	u64 b;
+
+	for (arena = hugetlb_arenas; arena; arena = arena->next)
+		for (b = 0; b < arena->reserved / BLOCK; b++)
+			if (arena->block[b] == BLOCK_HUGETLB &&
+			    pages_leave_hugetlb(arena->base + b * BLOCK))
+				arena->block[b] = BLOCK_COMMITTED;
+}
+
+static void hugetlb_list(struct arena *arena, bool add)
+{
+	lath_call_enter();
+	lath_spin_lock(&hugetlb_lock);
+	if (add) {
+		WRITE_ONCE(lath_fork_hook, hugetlb_leave);
+		arena->next = hugetlb_arenas;
+		arena->link = &hugetlb_arenas;
+	}
+	*arena->link = add ? arena : arena->next;
+	if (arena->next)
+		arena->next->link = add ? &arena->next : arena->link;
+	lath_spin_unlock(&hugetlb_lock);
+	lath_call_exit();
+}
+
 static void arena_layout(struct arena *arena)
 {
 	u64 table;
@@ -80,6 +117,8 @@ int arena_init(struct arena *arena, const struct lath_store_options *options,
 		return arena->block ? -EINVAL : -ENOMEM;
 	}
 	locks_init(arena);
+	if (arena->hugetlb)
+		hugetlb_list(arena, true);
 	return 0;
 }
 
@@ -141,6 +180,8 @@ void arena_fini(struct arena *arena)
 			lath_block_free(batch);
 		}
 	}
+	if (arena->hugetlb)
+		hugetlb_list(arena, false);
 	pthread_mutex_destroy(&arena->lock);
 	free(arena->block);
 	pages_release(arena->base, arena->reserved);

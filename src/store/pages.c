@@ -251,7 +251,7 @@ void pages_release(char *base, u64 size)
 	munmap(base, size);
 }
 
-void pages_try_hugetlb(char *block)
+bool pages_try_hugetlb(char *block)
 {
 	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
 	void *map;
@@ -259,12 +259,29 @@ void pages_try_hugetlb(char *block)
 	LATH_ASSERT(!((uintptr_t)block % BLOCK));
 	map = mmap(block, BLOCK, PROT_READ | PROT_WRITE,
 		   flags | MAP_HUGETLB | (21 << MAP_HUGE_SHIFT), -1, 0);
+	if (map != MAP_FAILED)
+		return true;
 	/* a fixed mapping that fails may have removed the old one */
-	if (map == MAP_FAILED) {
-		map = mmap(block, BLOCK, PROT_READ | PROT_WRITE, flags | MAP_NORESERVE, -1, 0);
-		if (map != MAP_FAILED)
-			madvise(block, BLOCK, MADV_HUGEPAGE);
+	map = mmap(block, BLOCK, PROT_READ | PROT_WRITE, flags | MAP_NORESERVE, -1, 0);
+	if (map != MAP_FAILED)
+		madvise(block, BLOCK, MADV_HUGEPAGE);
+	return false;
+}
+
+bool pages_leave_hugetlb(char *block)
+{
+	char *copy = lath_pages_alloc(BLOCK, true);
+
+	if (!copy)
+		return false;
+	memcpy(copy, block, BLOCK);
+	/* a thread that reads the block meanwhile waits in its page fault */
+	if (mremap(copy, BLOCK, BLOCK, MREMAP_MAYMOVE | MREMAP_FIXED, block) != block) {
+		lath_pages_free(copy, BLOCK);
+		return false;
 	}
+	madvise(block, BLOCK, MADV_DONTDUMP);
+	return true;
 }
 
 int pages_populate(char *from, u64 size, bool huge)

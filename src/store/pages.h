@@ -20,9 +20,12 @@ int pages_numa(char *base, u64 size, const char *text);
  * prefix of the paths that are read, "" (tests have others). */
 u64 pages_available(const char *root);
 void pages_release(char *base, u64 size);
-/* Maps one reserved huge page at a block that nobody has touched. Without one left the block keeps
- * its pages. */
-void pages_try_hugetlb(char *block);
+/* Maps one reserved huge page at a block that nobody has touched, and returns whether one was left;
+ * else the block keeps its pages. */
+bool pages_try_hugetlb(char *block);
+/* Moves such a block to ordinary pages, at its address, while threads read it. Returns false if
+ * there is no memory. */
+bool pages_leave_hugetlb(char *block);
 /* Touches all pages. 0 | -ENOMEM */
 int pages_populate(char *from, u64 size, bool huge);
 /* Returns the memory to the machine; its content is lost. 0 | -errno */

@@ -113,9 +113,9 @@ static int commit(struct arena *arena, u32 first, u32 len)
 			continue;
 		if (arena->backing && arena->backing->take(arena, i))
 			break;
-		if (arena->hugetlb)
-			pages_try_hugetlb(arena->base + i * BLOCK);
-		arena->block[i] = 1;
+		arena->block[i] = arena->hugetlb && pages_try_hugetlb(arena->base + i * BLOCK)
+					  ? BLOCK_HUGETLB
+					  : BLOCK_COMMITTED;
 		arena->committed += BLOCK;
 		LATH_ASSERT(need && arena->committed <= arena->reserved);
 		need--;
@@ -247,7 +247,7 @@ u64 arena_release(struct arena *arena)
 				if (!arena->block[b] || block_give_back(arena, b))
 					continue;
 				LATH_ASSERT(arena->committed >= BLOCK);
-				arena->block[b] = 0;
+				arena->block[b] = BLOCK_NONE;
 				arena->committed -= BLOCK;
 				__atomic_fetch_sub(arena->all_committed, BLOCK, __ATOMIC_RELAXED);
 				given += BLOCK;

@@ -18,6 +18,7 @@ struct lath_crowd lath_crowd;
 LATH_TLS struct lath_thread lath_self __attribute__((aligned(64))) = { .stop = 1, .slow = 1 };
 
 u64 lath_generation = 1;
+void (*lath_fork_hook)(void);
 
 /* Lock order: fork_lock, registry_lock. The thread that forks holds both across the fork. */
 static pthread_mutex_t fork_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -287,6 +288,8 @@ static void before_fork(void)
 		lath_nap(&rounds);
 		pthread_mutex_lock(&registry_lock);
 	}
+	if (READ_ONCE(lath_fork_hook))
+		lath_fork_hook();
 }
 
 static void after_fork(void)

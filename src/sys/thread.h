@@ -89,6 +89,9 @@ struct lath_turn {
 	u64 held; /* lath_generation of the holder's process; 0: free */
 };
 
+/* Called in a thread that forks, when no other thread is in a call; NULL: nothing to do. */
+extern void (*lath_fork_hook)(void);
+
 extern u64 lath_generation; /* number of forks from the first process to this one, plus 1 */
 
 static inline void lath_turn_init(struct lath_turn *turn)
