@@ -26,8 +26,9 @@ struct hold {
 	struct entry probe;  /* in the list of a smaller class, while it waits for ranges there */
 	u64 blockers;
 	u32 state; /* a futex */
-	u8 mode, cls, buckets;
-	u8 mark; /* seen by this search for a cycle; under the lock of the graph */
+	u8 mode, cls;
+	u8 buckets : 2, grown : 1;
+	u8 mark; /* by this search for a cycle; under the lock of the graph */
 	struct hold *next_wait, **wait_link, *path; /* the same */
 };
 _Static_assert(sizeof(struct hold) == sizeof(struct lath_range_hold), "opaque words");
@@ -48,7 +49,7 @@ struct locks {
 	struct lath_lockdep lockdep;
 	/* LATH_RANGE_DEADLOCKS */
 	struct lath_spinlock graph __attribute__((aligned(64)));
-	struct hold *waits; /* ranges that wait */
+	struct hold **waits; /* ranges that wait, by owner: as many lists as buckets */
 };
 _Static_assert(sizeof(struct locks) <= sizeof(struct lath_range_locks), "opaque words");
 

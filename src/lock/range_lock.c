@@ -9,26 +9,32 @@
  * asks for it until it is unlocked, in the order in which they came.
  *
  * Within a class. Two ranges of one class that overlap share a granule, so a bucket. A range waits
- * until no entry before it in its lists conflicts with it: `blockers` counts these. Who leaves a
- * list, or gives up a part or its exclusiveness, takes one off the count of each entry behind that
- * it blocked. The locks of both buckets are held together while a range comes or leaves; so the
- * order of two ranges is the same in all lists that they share.
+ * until no entry before it in its lists conflicts with it: `blockers` counts these. A range that
+ * leaves, shrinks or becomes shared decrements `blockers` of each later entry that it alone had
+ * blocked. The locks of both buckets are held together while a range comes or leaves; so the order
+ * of two ranges is the same in all lists that they share.
  *
- * Between classes. Which classes were ever used is a set of bits, `classes`. A range that has
- * nobody before it in its class
- *   1  looks at the buckets of its keys in each larger class. If a range there conflicts, held or
+ * Between classes. Which classes were ever used is a set of bits, `classes`. A range
+ *   1  enters the lists of its class;
+ *   2  looks at the buckets of its keys in each larger class. If a range there conflicts, held or
  *      waiting, it leaves its lists and begins again as a range of that class, behind the other
  *      one;
- *   2  looks at the buckets of its keys in each smaller class. If ranges there conflict, it adds a
- *      probe at the end of the bucket's list, which waits for them as any entry does.
+ *   3  waits until nobody is before it in its class;
+ *   4  looks at the buckets of its keys in each smaller class. If ranges there conflict, it adds a
+ *      probe at the end of the bucket's list, which waits for them as any entry does;
+ *   5  looks at the larger classes once more, for ranges that grew in the meantime.
  * After that it holds its keys. Of two ranges of different classes that conflict, at least one sees
  * the other: a range sets its class's bit, then enters its buckets (an atomic operation on the
  * bucket's word, and a full barrier), then looks at others. If the smaller one sees the larger one
- * it gives way. If it does not, the larger one came later, sees it, and waits.
+ * in step 2 it gives way. If it does not, the larger one came later, sees it in step 4, and waits.
  *
- * Nobody waits for ever. A larger range waits only for smaller ones that were there when it looked:
- * those that come later see it and give way. Within a class the order is that of the lists. A range
- * gives way at most once per class.
+ * Nobody waits for ever. A range in the lists of a class waits only for earlier ones of that class
+ * and for ranges of smaller classes that were there when it looked: smaller ones that come later
+ * see it and give way. A range gives way at most once per class.
+ *
+ * A range that grows (resize) stands for keys that were held before, so it enters its lists in
+ * front of all others. A range that waited for those keys waits for it too: in its class by
+ * `blockers`, in a smaller class by a probe, in a larger one by step 5.
  *
  * Invariants, when no call is running (lath_range_locks_verify):
  *   1  a bucket's word is OCCUPIED if its list is not empty, and else 0
@@ -214,6 +220,8 @@ static __always_inline void begin(struct locks *locks, struct hold *hold, struct
 	hold->blockers = 0;
 	hold->state = AWAKE;
 	hold->probe.bucket = NULL;
+	hold->grown = false;
+	hold->mark = 0;
 }
 
 /* Enters the lists of its class, and counts who is before it. */
@@ -239,8 +247,8 @@ static __always_inline void enter(struct locks *locks, struct hold *hold)
 	unlock_own(hold);
 }
 
-/* Returns whether a range of this larger class conflicts. */
-static bool blocked_above(struct locks *locks, struct hold *hold, unsigned int cls)
+/* Returns whether a range of this larger class conflicts; `grown`: one that has grown. */
+static bool blocked_above(struct locks *locks, struct hold *hold, unsigned int cls, bool grown)
 {
 	struct bucket *bucket[2];
 	unsigned int i, n = buckets_of(locks, hold, cls, bucket);
@@ -253,7 +261,8 @@ static bool blocked_above(struct locks *locks, struct hold *hold, unsigned int c
 			continue;
 		bucket_lock(bucket[i]);
 		for (e = bucket[i]->first; e && !found; e = e->next)
-			found = !is_probe(e) && e->hold->cls == cls && conflicts(e->hold, hold);
+			found = !is_probe(e) && e->hold->cls == cls && e->hold->grown >= grown &&
+				conflicts(e->hold, hold);
 		bucket_unlock(bucket[i]);
 	}
 	return found;
@@ -279,12 +288,17 @@ static int wait_below(struct locks *locks, struct hold *hold, struct bucket *buc
 	entry_add(&hold->probe, hold, bucket, bucket->end);
 	/* added: a range that grew may have added itself (enter_in_front) */
 	lath_fetch_add(&hold->blockers, blockers);
-	bucket_unlock(bucket);
-	ret = wait_for_turn(locks, hold, deadline);
-	bucket_lock(bucket);
-	/* a wait that failed: take off what is left */
-	for (blockers = ret ? count_blockers(bucket, &hold->probe) : 0; blockers; blockers--)
-		lath_fetch_add(&hold->blockers, -1ull);
+	for (;;) {
+		bucket_unlock(bucket);
+		ret = wait_for_turn(locks, hold, deadline);
+		lath_delay("range lock: waited below");
+		bucket_lock(bucket);
+		/* above 0 after a wait that succeeded: a range grew since, and is in front */
+		blockers = count_blockers(bucket, &hold->probe);
+		if (ret || !blockers)
+			break;
+	}
+	lath_fetch_add(&hold->blockers, -blockers);
 	leave_list(&hold->probe, &none);
 	LATH_ASSERT(!none.n); /* nobody waits for a probe */
 	hold->probe.bucket = NULL;
@@ -319,16 +333,16 @@ static int wait_all_below(struct locks *locks, struct hold *hold, struct deadlin
 	return ret;
 }
 
-/* Returns the least larger class in which a range conflicts; 0: none. Looks at the classes as
- * wait_all_below() does, for the same reason. */
-static int class_above(struct locks *locks, struct hold *hold)
+/* Returns the least larger class in which a range conflicts, or one that has grown; 0: none. Looks
+ * at the classes as wait_all_below() does, for the same reason. */
+static int class_above(struct locks *locks, struct hold *hold, bool grown)
 {
 	unsigned int cls = hold->cls;
 	u64 larger;
 
 	while ((larger = READ_ONCE(locks->classes) & ~((2ull << cls) - 1))) {
 		cls = (unsigned int)__ffs64(larger);
-		if (blocked_above(locks, hold, cls))
+		if (blocked_above(locks, hold, cls, grown))
 			return (int)cls;
 	}
 	return 0;
@@ -338,31 +352,29 @@ static int class_above(struct locks *locks, struct hold *hold)
  * wait | an error. */
 static int become_holder(struct locks *locks, struct hold *hold, struct deadline deadline)
 {
-	u64 classes, below;
+	u64 own = 1ull << hold->cls;
 	int ret;
 
-	/* again if a range that grew came in front of it since (enter_in_front) */
-	while (unlikely(smp_load_acquire(&hold->blockers))) { /* pairs with unblock */
-again:
-		ret = wait_for_turn(locks, hold, deadline);
+	if (unlikely(READ_ONCE(locks->classes) != own)) {
+		ret = class_above(locks, hold, false);
 		if (ret)
 			return ret;
 	}
-	lath_delay("range lock: alone in its class");
-	classes = READ_ONCE(locks->classes);
-	if (likely(classes == 1ull << hold->cls))
-		return 0;
-	below = classes & ((1ull << hold->cls) - 1);
-	ret = class_above(locks, hold);
-	if (ret || !below)
-		return ret;
-	ret = wait_all_below(locks, hold, deadline);
-	if (ret)
-		return ret;
-	/* What conflicted below may have grown into this class or a larger one. */
-	if (smp_load_acquire(&hold->blockers)) /* pairs with unblock */
-		goto again;
-	return class_above(locks, hold);
+	do {
+		/* again if a range that grew came in front of it since (enter_in_front) */
+		while (unlikely(smp_load_acquire(&hold->blockers))) { /* pairs with unblock */
+			ret = wait_for_turn(locks, hold, deadline);
+			if (ret)
+				return ret;
+		}
+		lath_delay("range lock: alone in its class");
+		if (likely(READ_ONCE(locks->classes) == own))
+			return 0;
+		ret = wait_all_below(locks, hold, deadline);
+		if (ret)
+			return ret;
+	} while (smp_load_acquire(&hold->blockers)); /* pairs with unblock */
+	return class_above(locks, hold, true);
 }
 
 /* Locks [hold->first, hold->last]. In a call. */
@@ -518,6 +530,7 @@ static void enter_in_front(struct locks *locks, struct hold *hold)
 	unsigned int i;
 
 	begin(locks, hold, bucket);
+	hold->grown = true;
 	for (i = 0; i < hold->buckets; i++)
 		bucket_lock(bucket[i]);
 	for (i = 0; i < hold->buckets; i++) {
@@ -622,6 +635,14 @@ int lath_range_resize(struct lath_range_locks *l, struct lath_range_hold *h, u64
 
 /* ---- beginning and end ---- */
 
+/* Bytes of the buckets, and behind them of the lists of ranges that wait. */
+static size_t table_bytes(const struct locks *locks)
+{
+	size_t lists = locks->flags & LATH_RANGE_DEADLOCKS ? sizeof(struct hold *) : 0;
+
+	return (locks->mask + 1) * (sizeof(struct bucket) + lists);
+}
+
 int lath_range_locks_init(struct lath_range_locks *l, const struct lath_range_config *config)
 {
 	struct lath_range_config c = LATH_RANGE_CONFIG_INIT;
@@ -644,22 +665,26 @@ int lath_range_locks_init(struct lath_range_locks *l, const struct lath_range_co
 	memset(locks, 0, sizeof(*locks));
 	if (c.allocator)
 		locks->allocator = *c.allocator;
-	bytes = buckets * sizeof(struct bucket);
+	locks->mask = buckets - 1;
+	locks->flags = c.flags;
+	bytes = table_bytes(locks);
 	locks->bucket = locks->allocator.alloc
 				? locks->allocator.alloc(locks->allocator.ctx, bytes, 64)
 				: lath_block_alloc(bytes);
 	if (!locks->bucket)
 		return -ENOMEM;
-	locks->mask = buckets - 1;
 	locks->bits = (unsigned int)fls64(locks->mask);
 	lath_lockdep_init(&locks->lockdep, "lath_range");
-	locks->flags = c.flags;
 	locks->unit = c.usual ? min((unsigned int)fls64(c.usual - 1), 63u) : 0;
 	lath_spin_init(&locks->graph);
 	for (i = 0; i < buckets; i++) {
 		locks->bucket[i].word = 0;
 		locks->bucket[i].first = NULL;
 		locks->bucket[i].end = &locks->bucket[i].first;
+	}
+	if (c.flags & LATH_RANGE_DEADLOCKS) {
+		locks->waits = (struct hold **)&locks->bucket[buckets];
+		memset(locks->waits, 0, buckets * sizeof(*locks->waits));
 	}
 	return 0;
 }
@@ -672,8 +697,7 @@ void lath_range_locks_fini(struct lath_range_locks *l)
 	for (i = 0; i <= locks->mask; i++)
 		LATH_ASSERT(!locks->bucket[i].first);
 	if (locks->allocator.alloc)
-		locks->allocator.free(locks->allocator.ctx, locks->bucket,
-				      (locks->mask + 1) * sizeof(struct bucket));
+		locks->allocator.free(locks->allocator.ctx, locks->bucket, table_bytes(locks));
 	else
 		lath_block_free(locks->bucket);
 	locks->bucket = NULL;

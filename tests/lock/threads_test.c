@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "lathwork/range_lock.h"
@@ -273,6 +274,129 @@ static void waiting_is_not_overtaken(void)
 	lath_range_locks_fini(&locks);
 }
 
+/* ---- calls that wait in a known order ---- */
+
+#define WAITERS 256
+static struct wait {
+	uint64_t first, last, owner;
+	enum lath_range_mode mode;
+	pthread_t thread;
+	struct lath_range_hold hold, *held; /* held: unlocked behind it */
+	int result;
+} waits_of[WAITERS];
+static int n_waiting;
+
+static void *wait_and_unlock(void *arg)
+{
+	struct wait *w = arg;
+
+	w->result = lath_range_lock_for(&locks, &w->hold, w->first, w->last, w->mode, UINT64_MAX,
+					w->owner);
+	if (!w->result)
+		lath_range_unlock(&locks, &w->hold);
+	if (w->held)
+		lath_range_unlock(&locks, w->held);
+	return NULL;
+}
+
+static void count_waiting(void *arg, const struct lath_range_info *info)
+{
+	*(int *)arg += info->waits;
+}
+
+/* Starts the wait, and returns when it waits. */
+static void begin_wait(struct wait *w)
+{
+	int now = 0;
+
+	CHECK(!pthread_create(&w->thread, NULL, wait_and_unlock, w));
+	for (n_waiting++; now < n_waiting; usleep(200)) {
+		now = 0;
+		lath_range_each(&locks, count_waiting, &now);
+	}
+}
+
+/* A larger range asks behind a small one that waits, and waits for it: nobody is in a cycle. */
+static void larger_ones_do_not_overtake(void)
+{
+	static const struct wait ask[] = {
+		{ 0, 0, 2, LATH_EXCLUSIVE_RANGE, 0, { 0 }, NULL, 0 },
+		{ 0, 0, 3, LATH_EXCLUSIVE_RANGE, 0, { 0 }, NULL, 0 },
+		{ 1, 2, 4, LATH_EXCLUSIVE_RANGE, 0, { 0 }, NULL, 0 },
+		{ 0, 3, 5, LATH_SHARED_RANGE, 0, { 0 }, NULL, 0 },
+	};
+	struct lath_range_config config = LATH_RANGE_CONFIG_INIT;
+	struct lath_range_hold hold[3];
+	uint64_t i;
+
+	config.flags = LATH_RANGE_DEADLOCKS;
+	CHECK(!lath_range_locks_init(&locks, &config));
+	for (i = 0; i < 3; i++)
+		CHECK(!lath_range_lock_for(&locks, &hold[i], i, i, LATH_EXCLUSIVE_RANGE, 0, i + 1));
+	n_waiting = 0;
+	for (i = 0; i < 4; i++) {
+		waits_of[i] = ask[i];
+		if (i < 2) /* owners 2 and 3 give up what they hold when they are served */
+			waits_of[i].held = &hold[i + 1];
+		begin_wait(&waits_of[i]);
+	}
+	lath_range_unlock(&locks, &hold[0]);
+	for (i = 0; i < 4; i++) {
+		pthread_join(waits_of[i].thread, NULL);
+		CHECK(!waits_of[i].result);
+	}
+	CHECK(!lath_range_locks_verify(&locks));
+	lath_range_locks_fini(&locks);
+}
+
+/* Processor time of a wait, the least of ten, for a key that `n` others wait for. */
+static double cost_of_wait(int n)
+{
+	struct lath_range_config config = LATH_RANGE_CONFIG_INIT;
+	struct lath_range_hold all, hold;
+	struct timespec a, b;
+	double took, least = 1;
+	int i;
+
+	config.flags = LATH_RANGE_DEADLOCKS;
+	CHECK(!lath_range_locks_init(&locks, &config));
+	CHECK(!lath_range_lock_for(&locks, &all, 0, UINT64_MAX, LATH_EXCLUSIVE_RANGE, 0, 1));
+	n_waiting = 0;
+	for (i = 0; i < n; i++) {
+		waits_of[i] = (struct wait){ 5, 5, (uint64_t)i + 2, LATH_EXCLUSIVE_RANGE,
+					     0, { 0 }, NULL, 0 };
+		begin_wait(&waits_of[i]);
+	}
+	for (i = 0; i < 10; i++) {
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &a);
+		CHECK(lath_range_lock_for(&locks, &hold, 5, 5, LATH_EXCLUSIVE_RANGE, 1000, 9999) ==
+		      -ETIMEDOUT);
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &b);
+		took = (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) * 1e-9;
+		least = took < least ? took : least;
+	}
+	/* the owner of all keys asks for one of them: a cycle of one */
+	CHECK(lath_range_lock_for(&locks, &hold, 5, 5, LATH_EXCLUSIVE_RANGE, UINT64_MAX, 1) ==
+	      -EDEADLK);
+	lath_range_unlock(&locks, &all);
+	for (i = 0; i < n; i++) {
+		pthread_join(waits_of[i].thread, NULL);
+		CHECK(!waits_of[i].result);
+	}
+	lath_range_locks_fini(&locks);
+	return least;
+}
+
+/* Four times as many that wait: four times the work, not 64 times. */
+static void many_waits_are_cheap(void)
+{
+	double few = cost_of_wait(WAITERS / 4), many = cost_of_wait(WAITERS);
+
+	printf("one more wait: %.1f us behind %d, %.1f us behind %d\n", few * 1e6, WAITERS / 4,
+	       many * 1e6, WAITERS);
+	CHECK(many < 16 * few);
+}
+
 int main(void)
 {
 	struct lath_range_config few = LATH_RANGE_CONFIG_INIT;
@@ -288,5 +412,7 @@ int main(void)
 	for (i = 0; i < sizeof(growths) / sizeof(growths[0]); i++)
 		grown_is_waited_for(&growths[i]);
 	waiting_is_not_overtaken();
+	larger_ones_do_not_overtake();
+	many_waits_are_cheap();
 	return 0;
 }
