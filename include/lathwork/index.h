@@ -225,6 +225,13 @@ LATH_API int lath_index_resize(struct lath_index *index, uint64_t key, uint64_t 
 /* Cut the item that covers `at` in two; the right part starts at `at` and has the value `value`:
  * 0 | -ENOENT | -EEXIST (an item starts at `at`) | -ENOMEM */
 LATH_API int lath_index_split(struct lath_index *index, uint64_t at, uint64_t value);
+/* Erase the keys of `part` from the one item that covers all of them, if its value is part->value.
+ * What is left of that item before and behind them stays, with its value. Atomic; concurrent calls
+ * for different parts of one item all succeed. *there, if not NULL: the item as it was.
+ * 0 | -ENOENT (no item covers them all) | -EAGAIN (another value: *there) | -EINVAL | -ENOMEM (only
+ * for a part in the middle). For indexes of values, not of slots. */
+LATH_API int lath_index_erase_part(struct lath_index *index, const struct lath_item *part,
+				   struct lath_item *there);
 /*
  * Join the item that ends right before `at` with the one that starts at `at`: the left one covers
  * the keys of both from then on and keeps its value; the right one leaves the index (*gone, if not

@@ -37,6 +37,7 @@ enum class op : std::uint8_t {
     join,
     erase_at, // the item that covers the point
     erase_if,
+    erase_part, // points of one item
     replace_if,
     split,
     store, // over whatever is there
@@ -61,7 +62,7 @@ struct call {
     bool done;   // it returned 0, of the calls that change something, or search a hole
     bool exists; // it failed with -EEXIST or -EAGAIN, not -ENOENT
     item got;    // what it found; what there was before; the hole
-    unsigned expected = 0;     // of erase_if, replace_if
+    unsigned expected = 0;     // of erase_if, erase_part, replace_if
     unsigned last = points, align = 1; // of take, hole: in [key, last), a multiple
     bool silent = false;     // it does not tell what there was before
     const state* all = nullptr; // of whole
@@ -180,6 +181,18 @@ inline bool play_on_item(state& s, const call& c) {
     return true;
 }
 
+// Play an erase of points that one item covers.
+inline bool play_part(state& s, const call& c) {
+    item there = item_at(s, c.key);
+    bool covered = there.value && c.key + c.size <= there.key + there.size;
+    bool differs = covered && there.value != c.expected;
+    if (c.exists != differs || c.done != (covered && !differs) || (covered && c.got != there))
+        return false;
+    if (c.done)
+        put(s, c.key, c.size, 0);
+    return true;
+}
+
 // Play one call. False: its result is not what this state gives.
 inline bool play(state& s, const call& c) {
     if (c.what == op::take || c.what == op::hole)
@@ -229,6 +242,8 @@ inline bool play(state& s, const call& c) {
                 s[p] = value;
         return true;
     }
+    case op::erase_part:
+        return play_part(s, c);
     default:
         return play_on_item(s, c);
     }

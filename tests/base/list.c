@@ -222,6 +222,45 @@ int list_split(struct tape *tape, uint64_t at)
 	return 0;
 }
 
+int list_erase_part(struct tape *tape, struct lath_item part)
+{
+	struct lath_item *there = oracle_overlap(&oracle, part.key, part.key), was, old = { 0 };
+	struct lath_item tail;
+	int ret, want = 0;
+
+	if (list_full())
+		return 0;
+	if (there && part.size % 4) /* mostly a part of what is there, with its value */
+		part = (struct lath_item){ part.key,
+					   1 + part.size % (oracle_last(there) - part.key + 1),
+					   there->value };
+	ret = lath_index_erase_part(&list, &part, &old);
+	if (failed(tape, ret))
+		return 0;
+	if (wraps(part) || (points && part.size != 1))
+		want = -EINVAL;
+	else if (!there || oracle_last(there) < oracle_last(&part))
+		want = -ENOENT;
+	else if (there->value != part.value)
+		want = -EAGAIN;
+	EXPECT(tape, ret == want);
+	if (ret && ret != -EAGAIN)
+		return 0;
+	was = *there;
+	EXPECT(tape, oracle_same(&was, &old));
+	if (ret)
+		return 0;
+	tail = (struct lath_item){ oracle_last(&part) + 1, oracle_last(&was) - oracle_last(&part),
+				   was.value };
+	if (was.key < part.key)
+		there->size = part.key - was.key;
+	else
+		oracle_remove(&oracle, there);
+	if (tail.size)
+		oracle_insert(&oracle, tail);
+	return 0;
+}
+
 static int may_join(void *arg, const struct lath_item *left, const struct lath_item *right)
 {
 	struct lath_item *asked = arg;

@@ -31,6 +31,7 @@ int list_erase_batch(struct tape *tape, size_t n, const uint64_t *keys);
 /* The item that starts at to.key gets to.size. */
 int list_resize(struct tape *tape, struct lath_item to);
 int list_split(struct tape *tape, uint64_t at);
+int list_erase_part(struct tape *tape, struct lath_item part);
 /* Join the items that meet at `at`, if `allowed`. */
 int list_join(struct tape *tape, uint64_t at, bool allowed);
 int list_erase_range(struct tape *tape, struct lath_item range);

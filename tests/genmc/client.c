@@ -34,6 +34,7 @@ enum call {
 	INSERT,
 	ERASE,	  /* the one that begins there */
 	ERASE_AT, /* the one that covers it */
+	PART,	  /* numbers of one item, which has this value */
 	LOOKUP,
 	GET,
 	CEILING,
@@ -165,6 +166,14 @@ static u64 apply_ranges(u64 *state, enum call call, unsigned int key, unsigned i
 			return EEXIST;
 		s = cut(s, key);
 		*state = with(s, key, at(s, key) >> 4, value);
+		return 0;
+	case PART:
+		if (!k || key + n > k - 1 + (at(s, k - 1) >> 4))
+			return ENOENT;
+		if ((at(s, k - 1) & 15) != value)
+			return EAGAIN;
+		s = cut(cut(s, key), key + n);
+		*state = without(s, key);
 		return 0;
 	case JOIN:
 		item = at(s, key);
@@ -326,6 +335,8 @@ static u64 make(enum call call, u64 number, u64 n, u64 value)
 		return of_item(lath_index_overlap_item(&set, key, size, &item), &item);
 	case RESIZE:
 		return (u64)-lath_index_resize(&set, key, size);
+	case PART:
+		return (u64)-lath_index_erase_part(&set, &item, NULL);
 	case SPLIT:
 		return (u64)-lath_index_split(&set, key, value);
 	case JOIN:

@@ -108,6 +108,10 @@ def ranges():
         client(f"ranges: insert 3:2 | {write}", [["insert 3:2"], [write]], RANGES, mode="once")
     client("ranges: join 3 | lookup 3", [["join 3"], ["lookup 3"]], "1:2 3:2", mode="once")
     client("ranges: join 3 | erase 3", [["join 3"], ["erase 3"]], "1:2 3:2", mode="once")
+    for other in ("part 3:1", "part 0:1", "part 4:2", "part 1:2", "lookup 4", "split 4", "erase 0"):
+        client(f"ranges: part 1:2 | {other}", [["part 1:2"], [other]], "0:6 7:1", mode="once")
+    client("ranges: part 1:1 | part 3:1 | part 5:1", [["part 1:1"], ["part 3:1"], ["part 5:1"]],
+           "0:7", mode="once")
     client("ranges, split: insert 2:1 | lookup 3", [["insert 2:1"], ["lookup 3"]], RANGES_FULL,
            mode="once")
 
@@ -237,8 +241,9 @@ def calls(thread, texts, locking):
             out.append(f"CALL({thread}, {place}, {call[shared:].upper()}, {key}, {n or 1}, "
                        f"{'LATH_SHARED_RANGE' if shared else 'LATH_EXCLUSIVE_RANGE'})")
             continue
-        # a value that differs from those loaded
-        out.append(f"CALL({thread}, {place}, {call.upper()}, {key}, {n or 1}, {9 + thread})")
+        # a value that differs from those loaded; `part` expects that of the item at 0
+        value = 1 if call == "part" else 9 + thread
+        out.append(f"CALL({thread}, {place}, {call.upper()}, {key}, {n or 1}, {value})")
     return out
 
 

@@ -346,6 +346,29 @@ class IndexSubject(RangeSubject):
         if self.conditional("erase_sized", result, start, lambda s, v: s == size):
             self.model.drop(start)
 
+    @op(lambda d: (d.key(), d.size(), d.value(), d.chance(0.7), d.chance(0.3)))
+    def erase_part(self, at, size, value, right, rest):
+        """right: of what is there, with its value; rest: to its end."""
+        start = self.model.cover(at)
+        if right and start is not None:
+            most = start + self.model.at[start][0] - at
+            size, value = most if rest else min(size, most), self.model.at[start][1]
+        result = self.lib.lath_index_erase_part(self.at, C.byref(Item(at, size, value)), C.byref(self.out))
+        if self.lacks("erase_part", result):
+            return
+        if self.invalid(at, size):
+            expect("erase_part", result, EINVAL)
+        elif start is None or at + size > start + self.model.at[start][0]:
+            expect("erase_part", result, ENOENT)
+        elif self.conditional("erase_part", result, start, lambda s, v: v == value):
+            self.same("erase_part, *there", self.out.tuple(), self.model.item(start))
+            whole, old = self.model.at[start]
+            self.model.drop(start)
+            if start < at:
+                self.model.put(start, at - start, old)
+            if at + size < start + whole:
+                self.model.put(at + size, start + whole - at - size, old)
+
     @op(lambda d: (d.key(), d.size(), d.chance(0.5), d.int(-3, 3)))
     def resize(self, start, size, cover, near):
         """near: to the neighbour and a few keys less or more."""

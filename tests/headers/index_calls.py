@@ -53,7 +53,7 @@ def bind(lib):
         "erase_if": (i, p, u, u, p), "erase_sized": (i, p, u, u, p), "lookup_item": (i, p, u, p),
         "overlap_item": (i, p, u, u, p), "ceiling_item": (i, p, u, p), "floor_item": (i, p, u, p), "first_item": (i, p, p),
         "last_item": (i, p, p), "lookup_pin": (i, p, u, p, p), "resize": (i, p, u, u), "split": (i, p, u, u),
-        "join": (i, p, u, JOIN_FN, p, p), "erase_range": (q, p, u, u, core.ITEM_FN, p), "clear": (q, p, core.ITEM_FN, p),
+        "erase_part": (i, p, p, p),        "join": (i, p, u, JOIN_FN, p, p), "erase_range": (q, p, u, u, core.ITEM_FN, p), "clear": (q, p, core.ITEM_FN, p),
         "store_range": (i, p, p, core.ITEM_FN, p), "lookup_batch": (z, p, z, p, p), "get_batch": (z, p, z, p, p, p),
         "insert_batch": (z, p, z, p, p), "erase_batch": (z, p, z, p, p), "load_sorted": (i, p, z, p, p), "get": (i, p, u, p),
         "scan": (z, p, u, u, p, z, p), "scan_values": (z, p, u, u, p, p, z, p), "scan_back": (z, p, u, u, p, z, p),

@@ -388,6 +388,8 @@ static int play_one(struct tape *tape)
 		PLAY("replace", play_replace(tape));
 	if (op < 192)
 		PLAY("resize", list_resize(tape, next_item(tape)));
+	if (op < 195)
+		PLAY("erase_part", list_erase_part(tape, next_item(tape)));
 	if (op < 198)
 		PLAY("split", list_split(tape, next_key(tape)));
 	if (op < 201)

@@ -19,6 +19,7 @@ constexpr std::array<const char*, static_cast<std::size_t>(act::all)> names = {"
                                                                                "erase_if",
                                                                                "erase_batch",
                                                                                "erase by cursor",
+                                                                               "erase_part",
                                                                                "erase_range",
                                                                                "replace",
                                                                                "replace_if",
@@ -183,6 +184,10 @@ void caller::erase(const planned& p) {
     } else if (p.what == act::erase_if) {
         what = op::erase_if;
         ret = lath_index_erase_if(index_, key_of(p.key), p.other, &old);
+    } else if (p.what == act::erase_part) {
+        what = op::erase_part;
+        lath_item part{key_of(p.key), p.size, p.other};
+        ret = lath_index_erase_part(index_, &part, &old);
     } else {
         ret = lath_index_erase_item(index_, key_of(p.key), &old);
     }
@@ -475,6 +480,7 @@ void caller::make(const planned& p) {
     case act::erase:
     case act::erase_at:
     case act::erase_if:
+    case act::erase_part:
         return erase(p);
     case act::erase_range:
         return erase_range(p);

@@ -154,6 +154,15 @@ private:
                 gone += c.done && begun;
                 most -= c.done && before;
                 break;
+            case op::erase_part: { // it leaves two, none, or one that perhaps begins elsewhere
+                unsigned head = c.key - c.got.key, tail = c.got.size - head - c.size;
+                bool two = head && tail, none = !head && !tail, moves = !two && !none && !before;
+                least += c.done && before && two;
+                most += c.done && begun && (two || moves);
+                gone += c.done && begun && (none || moves);
+                most -= c.done && before && none;
+                break;
+            }
             case op::store:
                 stores |= c.done && begun;
                 most += c.done && begun ? 2 : 0; // itself, and what it cuts in two
@@ -228,6 +237,7 @@ private:
         switch (what) {
         case act::resize:
         case act::split:
+        case act::erase_part:
         case act::join:
         case act::store:
             return config_.layout == LATH_RANGES;
@@ -279,10 +289,18 @@ private:
             p.last = p.key + p.size + random_.below(used_ - p.key - p.size + 1);
             p.align = 1u << random_.below(3);
             p.policy = random_.below(LATH_HOLE_EXACT);
-        } else if (p.what == act::erase_if || p.what == act::replace_if) {
+        } else if (p.what == act::erase_if || p.what == act::replace_if ||
+                   p.what == act::erase_part) {
             for (const lath_item& it : items_)
-                if (it.key == window + p.key && random_.below(4))
+                if (it.key == window + p.key && random_.below(4)) {
                     p.other = static_cast<unsigned>(it.value);
+                    if (p.what == act::erase_part) { // of what it has
+                        p.key += random_.below(static_cast<unsigned>(it.size));
+                        p.size = 1 + random_.below(static_cast<unsigned>(it.key + it.size -
+                                                                         window) - p.key);
+                        break;
+                    }
+                }
         }
         recorded_ += weight(p, used_);
         if (recorded_ <= most_recorded)

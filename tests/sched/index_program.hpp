@@ -29,6 +29,7 @@ enum class act : std::uint8_t {
     erase_if,
     erase_batch,
     erase_cursor,
+    erase_part,
     erase_range,
     replace,
     replace_if,

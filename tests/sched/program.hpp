@@ -59,5 +59,6 @@ std::unique_ptr<program> versions_program();
 std::unique_ptr<program> store_program();
 std::unique_ptr<program> range_lock_program();
 std::unique_ptr<program> regions_program();
+std::unique_ptr<program> space_program();
 
 } // namespace schedtest

@@ -33,7 +33,7 @@ struct options {
 
 constexpr std::uint64_t most_exhaustive = 1500; // accesses of a scenario that is exhausted
 
-std::array<std::unique_ptr<program>, 8> programs;
+std::array<std::unique_ptr<program>, 9> programs;
 
 program* current;
 std::uint64_t scenario_seed, schedule_number, schedules_done, scenarios_done, exhausted;
@@ -211,14 +211,15 @@ void watch_signals() {
 
 int main(int argc, char** argv) {
     programs = {index_program(), ranks_program(),      bytes_program(),   versions_program(),
-                store_program(), range_lock_program(), regions_program(), interval_program()};
+                store_program(), range_lock_program(), regions_program(), interval_program(),
+                space_program()};
     read_arguments(argc, argv);
     sched_init(3);
     sched_failed = failed;
     watch_signals();
     std::vector<program*> chosen;
     for (unsigned i :
-         {0, 2, 5, 0, 1, 3, 0, 2, 6, 0, 7, 4, 3}) // most has the index; a store takes long to open
+         {0, 2, 5, 0, 1, 8, 3, 0, 2, 6, 0, 7, 4, 3}) // most has the index; a store takes long to open
         if (asked.program == "all" || asked.program == programs[i]->name())
             chosen.push_back(programs[i].get());
     if (chosen.empty())

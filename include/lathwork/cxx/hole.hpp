@@ -132,16 +132,15 @@ public:
     // Frees one allocation or a part of it: 0 | -ENOENT, where is not a part of one allocation
     // | -ENOMEM, a part in the middle (nothing changed). What stays keeps its cookie.
     result free(range where) {
-        auto there = where.size ? map_.find_entry(where.key) : std::nullopt;
-        if (!there || where.size - 1 > there->where.last() - where.key)
-            return {-ENOENT};
-        bool at_front = where.key == there->where.key;
-        if (where.last() != there->where.last())
-            if (result cut = map_.split(where.last() + 1, there->value); !cut)
-                return cut;
-        if (at_front)
-            return {map_.remove_starting(where.key) ? 0 : -ENOENT};
-        return map_.resize(there->where.key, where.key - there->where.key);
+        for (;;) {
+            auto there = where.size ? map_.find_entry(where.key) : std::nullopt;
+            if (!there)
+                return {-ENOENT};
+            const lath_item part{where.key, where.size, there->value};
+            int error = lath_index_erase_part(native(), &part, nullptr);
+            if (error != -EAGAIN) // another allocation there since
+                return {error == -EINVAL ? -ENOENT : error};
+        }
     }
 
     // Allocates this range: 0 | -EEXIST: a part of it is taken | -EINVAL: not in the space |

@@ -57,33 +57,19 @@ static void count_freed(struct lath_space *space, struct segment *segment, u64 s
 	lath_fetch_add(&space->freed, 1); /* sets may grow again */
 }
 
-/* Frees [key, key + size), which lies in the item. Memory is needed only if a tail of the item
- * remains: the tail is split off first. 0 | -EINVAL (it changed since) | -ENOMEM. No lock held.
- */
-static int index_free_part(struct lath_space *space, const struct lath_item *item, u64 key,
-			   u64 size)
+/* Frees [key, key + size) of one item with this value, also while other calls free other parts of
+ * it. 0 | -EINVAL (no such item has them) | -ENOMEM. No lock held. */
+static int index_free_part(struct lath_space *space, u64 key, u64 size, u64 value)
 {
-	struct segment *segment;
-	int ret;
+	struct segment *segment = segment_of(space, key); /* while the keys are charged: it stays */
+	struct lath_item part = { .key = key, .size = size, .value = value }, there;
+	int ret = lath_index_erase_part(space->index, &part, &there);
 
-	LATH_ASSERT(size && lies_within(key, size, item->key, item->key + item->size));
-	/* first what may fail: after it nothing needs memory */
-	if (key - item->key + size < item->size) {
-		ret = lath_index_split(space->index, key + size, item->value);
-		if (ret)
-			return ret;
-		lath_fetch_add(&space->ranges, 1);
-	}
-	segment = segment_of(space, key); /* while the keys are charged: it cannot be removed */
-	if (item->key < key) {		  /* the head stays */
-		ret = lath_index_resize(space->index, item->key, key - item->key);
-	} else {
-		/* by value: not an arena that has taken its place since */
-		ret = lath_index_erase_if(space->index, key, item->value, NULL);
-		lath_fetch_add(&space->ranges, ret ? 0 : -1ull);
-	}
-	if (ret) /* another call has freed or cut it since it was looked up: a wrong free */
-		return -EINVAL;
+	if (ret)
+		return ret == -ENOMEM ? ret : -EINVAL;
+	/* what stays of it: nothing, one range, or two */
+	lath_fetch_add(&space->ranges, (u64)(there.key < key) +
+					       (key - there.key + size < there.size) - 1);
 	count_freed(space, segment, size);
 	return 0;
 }
@@ -119,7 +105,7 @@ int index_free(struct lath_space *space, u64 key, u64 size, u64 *freed)
 	if (lath_index_lookup_item(index, key, &item) || item.value == arena_mark(space))
 		return -EINVAL;
 	if (size <= item.size - (key - item.key)) /* a part of one range */
-		return index_free_part(space, &item, key, size);
+		return index_free_part(space, key, size, item.value);
 	/* several ranges: all of them are there before the first is freed */
 	*freed = index_span(space, key, size);
 	for (size = *freed; size && !ret; key += part, size -= part) {
@@ -127,7 +113,7 @@ int index_free(struct lath_space *space, u64 key, u64 size, u64 *freed)
 		if (lath_index_lookup_item(index, key, &item) || item.value == arena_mark(space))
 			return -EINVAL;
 		part = min(size, item.size - (key - item.key));
-		ret = index_free_part(space, &item, key, part);
+		ret = index_free_part(space, key, part, item.value);
 	}
 	/* 0: there is a gap before the next arena, so not all of it was allocated */
 	return *freed ? ret : -EINVAL;

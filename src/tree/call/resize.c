@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * resize.c - calls that change the extent of an item: resize, split, join.
+ * resize.c - calls that change the extent of an item: resize, split, erase_part, join.
  */
+#include "tree/call/erase.h"
 #include "tree/step/change.h"
 #include "tree/step/fence.h"
 #include "tree/way/locate.h"
@@ -155,6 +156,87 @@ int lath_index_split(struct lath_index *index, uint64_t at, uint64_t value)
 	call_exit(tree);
 	reserve_release(tree, &reserve);
 	hint_tick(tree, true);
+	return ret;
+}
+
+/* Erase the keys of `part` from entry i of a locked leaf that has room for what is left behind
+ * them. *there: the item. Unlocks. */
+static void erase_inside(struct tree *tree, struct node *leaf, unsigned int i,
+			 const struct lath_item *part, const struct lath_item *there)
+{
+	u64 head = part->key - there->key, tail = there->size - head - part->size;
+	u64 next = part->key + part->size;
+	bool marked = leaf->counted;
+
+	LATH_ASSERT(node_is_locked(leaf) && leaf->live >> i & 1 && head + tail);
+	change_begin(tree);
+	if (head)
+		WRITE_ONCE(leaf->size[i], head);
+	else
+		node_erase(leaf, i);
+	if (tail)
+		node_insert(leaf, node_rank(leaf, next), next, tail, there->value, true);
+	node_unlock(leaf);
+	change_freed(tree, part->key);
+	change_end(tree);
+	change_vacated(tree, part, 1);
+	if (head && tail) /* one item more */
+		change_number(tree, next, next, marked);
+}
+
+/* 0 | -ENOENT | -EAGAIN | -ENOMEM. In a read-side critical section. */
+static int erase_part(struct tree *tree, const struct lath_item *part, struct lath_item *there,
+		      struct reserve *reserve)
+{
+	for (;;) {
+		struct node *leaf = locate_locked(tree, part->key, FOR_ERASE);
+		int i = (int)node_cover(leaf, part->key, tree->ranges), ret = 0;
+		u64 head;
+
+		if (i < 0) {
+			node_unlock_clean(leaf);
+			return -ENOENT;
+		}
+		item_of(leaf, (unsigned int)i, tree->ranges, there);
+		head = part->key - there->key;
+		if (part->size > there->size - head)
+			ret = -ENOENT;
+		else if (there->value != part->value)
+			ret = -EAGAIN;
+		if (ret) {
+			node_unlock_clean(leaf);
+			return ret;
+		}
+		if (part->size == there->size) {
+			leaf_erase(tree, leaf, i, NULL);
+			return 0;
+		}
+		/* only what stays on both sides needs one entry more */
+		if (!head || part->size == there->size - head || !node_full(leaf)) {
+			erase_inside(tree, leaf, (unsigned int)i, part, there);
+			return 0;
+		}
+		ret = leaf_make_room(tree, leaf, part->key + part->size, reserve);
+		if (ret)
+			return ret;
+	}
+}
+
+int lath_index_erase_part(struct lath_index *index, const struct lath_item *part,
+			  struct lath_item *there)
+{
+	struct tree *tree = tree_of(index);
+	struct reserve reserve = { 0 };
+	struct lath_item item;
+	int ret;
+
+	if (!item_valid(tree, part->key, part->size))
+		return -EINVAL;
+	call_enter(tree);
+	ret = erase_part(tree, part, there ? there : &item, &reserve);
+	call_exit(tree);
+	reserve_release(tree, &reserve);
+	hint_tick(tree, false);
 	return ret;
 }
 
