@@ -119,13 +119,13 @@ void lath_space_get_stats(struct lath_space *space, struct lath_space_stats *sta
 		/* with what magazines hold: their blocks are used in the arenas */
 		used += segment_used(segment);
 	}
-	stats->arenas = READ_ONCE(space->in_use);
+	stats->arenas = lath_count_shown(&space->in_use);
 	/* used keys that are not in the index are in arenas: no arena needs to be looked at */
 	keys = stats->arenas * space->arena_size;
 	stats->cached = held << space->unit_shift;
 	stats->arena_free =
 		stats->arenas ? plausible(keys - (used - READ_ONCE(space->index_keys)), keys) : 0;
-	stats->ranges = READ_ONCE(space->ranges);
+	stats->ranges = lath_count_shown(&space->ranges);
 	stats->bad_frees = READ_ONCE(space->bad_frees);
 	stats->bytes = READ_ONCE(space->bytes);
 }

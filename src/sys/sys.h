@@ -35,7 +35,7 @@
  *   services   lath_pages_alloc lath_pages_free lath_pages_discard LATH_DISCARDS lath_page_size
  *              lath_block_alloc lath_small_alloc lath_block_free lath_fetch_add lath_fetch_or
  *              lath_fetch_add_release lath_fetch_clear lath_stripe
- *              struct lath_count: lath_count_mine lath_count_add
+ *              struct lath_count: lath_count_mine lath_count_add  lath_count_shown
  *   tracing    lath_probe(name, object, number): see probe.h
  *   tests      LATH_ASSERT(condition)  lath_delay(point)
  *
@@ -64,6 +64,15 @@ static inline u64 little_endian(u64 x)
 #else
 	return x;
 #endif
+}
+
+/* Returns a number of things as it is shown to a caller. A change is counted after it is made, so
+ * that the number may be below 0 while an erase is counted before the insert that it undoes. */
+static inline u64 lath_count_shown(const u64 *count)
+{
+	u64 n = READ_ONCE(*count);
+
+	return (s64)n < 0 ? 0 : n;
 }
 
 /* Copy n words that readers may be reading; source and destination may overlap. */

@@ -19,7 +19,7 @@ u64 word_weight(u64 word)
 	case FORM_ROW:
 		return row_read(word, value);
 	default:
-		return READ_ONCE(layer_of(word)->total);
+		return lath_count_shown(&layer_of(word)->total);
 	}
 }
 
@@ -124,7 +124,7 @@ static u64 before_in_word(struct bytes_set *set, u64 word, const struct want *wa
 		side = layer_side(layer_of(word), want);
 		if (!side)
 			*below = layer_of(word);
-		return side > 0 ? READ_ONCE(layer_of(word)->total) : 0;
+		return side > 0 ? lath_count_shown(&layer_of(word)->total) : 0;
 	}
 }
 

@@ -163,8 +163,8 @@ void lath_intervals_get_stats(struct lath_intervals *public, struct lath_interva
 
 	memset(stats, 0, sizeof(*stats));
 	stats->bytes = sizeof(*public) + READ_ONCE(set->list_bytes);
-	stats->lists = READ_ONCE(set->lists);
-	stats->items = stats->listed = READ_ONCE(set->listed);
+	stats->lists = lath_count_shown(&set->lists);
+	stats->items = stats->listed = lath_count_shown(&set->listed);
 	stats->classes = hweight64(READ_ONCE(set->used));
 	for (k = 0; k < CLASSES; k++) {
 		for (place = 0; place < PLACES; place++) {
