@@ -7,7 +7,8 @@
  * front of it. The call must wait, which it does until its deadline.
  *
  * A range that waited in a bucket of a smaller class is about to leave it; then one that holds its
- * last key grows, and is in front of it there. When that one is unlocked nobody is left to wait for.
+ * last key grows, and is in front of it there. When that one is unlocked nobody is left to wait
+ * for.
  */
 #include <errno.h>
 #include <pthread.h>

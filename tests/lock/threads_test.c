@@ -363,8 +363,9 @@ static double cost_of_wait(int n)
 	CHECK(!lath_range_lock_for(&locks, &all, 0, UINT64_MAX, LATH_EXCLUSIVE_RANGE, 0, 1));
 	n_waiting = 0;
 	for (i = 0; i < n; i++) {
-		waits_of[i] = (struct wait){ 5, 5, (uint64_t)i + 2, LATH_EXCLUSIVE_RANGE,
-					     0, { 0 }, NULL, 0 };
+		waits_of[i] =
+			(struct wait){ 5,    5, (uint64_t)i + 2, LATH_EXCLUSIVE_RANGE, 0, { 0 },
+				       NULL, 0 };
 		begin_wait(&waits_of[i]);
 	}
 	for (i = 0; i < 10; i++) {

@@ -7,15 +7,23 @@
 #undef NDEBUG
 #include <assert.h>
 #include <errno.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "space/space.h"
 #include "base/failing.h"
 
 #define UNIT 4096ull
 #define TABLE ((GROUPS - FEW) * sizeof(void *)) /* of all but the first groups of a set */
+
+#if LATH_ASSERTIONS
+static struct lath_space *twice; /* of a child */
+#endif
 
 static int create(struct lath_space **space, struct lath_space_config config)
 {
@@ -303,7 +311,44 @@ static void no_slots(void)
 	lath_space_destroy(space);
 }
 
-/* Freed twice: at once an error, or later a count, and never given out to two. */
+#if LATH_ASSERTIONS
+static void *free_first(void *arg)
+{
+	uint64_t *key = arg;
+
+	assert(!lath_space_free(twice, *key, UNIT));
+	return NULL;
+}
+
+/* Frees a block twice: one that a magazine holds, or one that another thread has freed. */
+static void freed_twice(bool by_two)
+{
+	struct lath_space_config config = { .unit = UNIT, .high = 1u << 30 };
+	pthread_t thread;
+	uint64_t key;
+	int status;
+	pid_t child = fork();
+
+	assert(child >= 0);
+	if (!child) {
+		close(2);
+		assert(!create(&twice, config));
+		assert(!lath_space_alloc(twice, UNIT, 0, 0, &key));
+		assert(!pthread_create(&thread, NULL, free_first, &key));
+		pthread_join(thread, NULL);
+		if (!by_two) {
+			assert(!lath_space_alloc(twice, UNIT, 0, 0, &key));
+			assert(!lath_space_free(twice, key, UNIT));
+		}
+		lath_space_free(twice, key, UNIT);
+		_exit(0);
+	}
+	assert(waitpid(child, &status, 0) == child);
+	assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+}
+#endif
+
+/* Freed twice: at once an error, or later a count. */
 static void wrong_frees(void)
 {
 	struct lath_space_config config = { .unit = UNIT, .high = 1u << 30 };
@@ -317,6 +362,12 @@ static void wrong_frees(void)
 		assert(!lath_space_alloc(space, UNIT, 0, i, &key[i]));
 	for (i = 0; i < 64; i++)
 		assert(!lath_space_free(space, key[i], UNIT));
+#if LATH_ASSERTIONS
+	freed_twice(false);
+	freed_twice(true);
+	lath_space_destroy(space);
+	return;
+#endif
 	assert(!lath_space_free(space, key[0], UNIT)); /* into the magazine: nobody looks yet */
 	lath_space_trim(space);
 	lath_space_get_stats(space, &stats);

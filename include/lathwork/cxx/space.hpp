@@ -126,7 +126,8 @@ public:
     result reserve(range where, std::uint64_t cookie = 0) {
         return {space_ ? lath_space_reserve(space_, where.key, where.size, cookie) : -ENOMEM};
     }
-    // Frees adjacent allocations, or a part of one: 0 | -EINVAL (a part is not allocated) | -ENOMEM
+    // Frees, once: a second free of a block may be taken, and give it to two owners (space.h). Of
+    // adjacent allocations, or a part of one: 0 | -EINVAL (a part is not allocated) | -ENOMEM
     result free(range where) {
         return {space_ ? lath_space_free(space_, where.key, where.size) : -ENOMEM};
     }

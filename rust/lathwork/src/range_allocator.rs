@@ -243,8 +243,9 @@ impl RangeAllocator {
         self.free(first, size)
     }
 
-    /// Frees `size` addresses from `first` on: one allocation, several that touch, or a part of
-    /// one. If a part of them is not allocated, that part's surroundings are unchanged; magazines
+    /// Frees `size` addresses from `first` on, once: a second free of a block may be taken, and
+    /// give it to two owners ([`Options::exact`] refuses it). One allocation, several that touch, or
+    /// a part of one. If a part of them is not allocated, that part's surroundings are unchanged; magazines
     /// of blocks may see that later only.
     pub fn free(&self, first: u64, size: u64) -> Result<(), AllocError> {
         // SAFETY: the space was created.

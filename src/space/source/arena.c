@@ -382,6 +382,12 @@ bool arena_reserve(struct arena *arena, u64 unit, u64 n)
 	return true;
 }
 
+bool arena_takes(struct arena *arena, u64 unit, u64 n)
+{
+	LATH_ASSERT(lath_spin_mine(&arena->lock));
+	return all_are(arena, span_of(unit, n), true);
+}
+
 bool arena_free_units(struct arena *arena, u64 unit, u64 n)
 {
 	struct span s = span_of(unit, n);

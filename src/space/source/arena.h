@@ -97,6 +97,8 @@ bool arena_alloc_within(struct arena *arena, u64 n, u64 align, u64 first, u64 la
 /* Take exactly these units, or free them. Return false, with nothing changed, if not all of them
  * are free (taken). */
 bool arena_reserve(struct arena *arena, u64 unit, u64 n);
+/* Are all of these units taken? */
+bool arena_takes(struct arena *arena, u64 unit, u64 n);
 bool arena_free_units(struct arena *arena, u64 unit, u64 n);
 /* Returns whether counters and grades agree with the bitmap. */
 bool arena_sound(const struct arena *arena);

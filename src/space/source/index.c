@@ -68,8 +68,8 @@ static int index_free_part(struct lath_space *space, u64 key, u64 size, u64 valu
 	if (ret)
 		return ret == -ENOMEM ? ret : -EINVAL;
 	/* what stays of it: nothing, one range, or two */
-	lath_fetch_add(&space->ranges, (u64)(there.key < key) +
-					       (key - there.key + size < there.size) - 1);
+	lath_fetch_add(&space->ranges,
+		       (u64)(there.key < key) + (key - there.key + size < there.size) - 1);
 	count_freed(space, segment, size);
 	return 0;
 }

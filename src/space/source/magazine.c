@@ -207,6 +207,40 @@ static noinline void magazine_flush(struct lath_space *space, struct slot *slot,
 	WRITE_ONCE(slot->held, slot->held - (n << order));
 }
 
+/* Does a magazine of the locked slot hold a part of these keys? */
+static bool slot_holds(struct lath_space *space, struct slot *slot, u64 key, u64 size)
+{
+	unsigned int order, i;
+
+	for (order = 0; order < ORDERS; order++)
+		for (i = 0; i < slot->count[order]; i++) {
+			u64 at = magazine(slot, order)[i];
+
+			if (at - key < size || key - at < space->config.unit << order)
+				return true;
+		}
+	return false;
+}
+
+/* For builds with assertions: is the block free, in its arena or in a magazine? Then this free is
+ * the second one. `mine` is locked; other slots that are locked are passed by. */
+static bool is_free(struct lath_space *space, struct slot *mine, unsigned int order, u64 key)
+{
+	u64 size = space->config.unit << order;
+	bool found = !arenas_take(space, key, 1ull << order) || slot_holds(space, mine, key, size);
+	unsigned int i;
+
+	for (i = 0; i < SLOTS && !found; i++) {
+		struct slot *slot = smp_load_acquire(&space->slot[i]); /* pairs with slot_make */
+
+		if (!slot || slot == mine || !lath_spin_trylock(&slot->lock))
+			continue;
+		found = slot_holds(space, slot, key, size);
+		lath_spin_unlock(&slot->lock);
+	}
+	return found;
+}
+
 bool magazine_free(struct lath_space *space, unsigned int order, u64 key)
 {
 	struct slot *slot = slot_lock(space);
@@ -225,6 +259,7 @@ bool magazine_free(struct lath_space *space, unsigned int order, u64 key)
 		slot->tight -= slot->tight > 0; /* there is room in the space again */
 	}
 	LATH_ASSERT(slot->count[order] < shape_of(slot)->size[order]);
+	LATH_ASSERT(!is_free(space, slot, order, key));
 	magazine(slot, order)[slot->count[order]++] = key;
 	WRITE_ONCE(slot->held, slot->held + (1u << order));
 	lath_spin_unlock(&slot->lock);

@@ -483,6 +483,17 @@ bool set_alloc_anywhere(struct lath_space *space, struct segment *segment,
 
 /* ---- frees ---- */
 
+bool arenas_take(struct lath_space *space, u64 key, u64 n)
+{
+	u64 unit = units_of(space, key);
+	struct arena *arena = block_lock(space, unit / ARENA_UNITS);
+	bool taken = arena && arena_takes(arena, unit % ARENA_UNITS, n);
+
+	if (arena)
+		lath_spin_unlock(&arena->lock);
+	return taken;
+}
+
 int arenas_free(struct lath_space *space, u64 key, u64 n, bool uncharge)
 {
 	u64 unit = units_of(space, key), free;

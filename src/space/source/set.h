@@ -100,6 +100,8 @@ unsigned int set_alloc_small(struct lath_space *space, struct arena_set *set, st
  * Returns whether it did. No arena's lock held. */
 bool set_alloc_anywhere(struct lath_space *space, struct segment *segment,
 			const struct lath_hole_request *want, u64 cookie, bool graded, u64 *key);
+/* Are these units of one block all taken in their arena? No arena's lock held. */
+bool arenas_take(struct lath_space *space, u64 key, u64 n);
 /* Frees n units of one block to their arena; subtracts them from what is charged if `uncharge`. 0 |
  * -EINVAL (not all taken; nothing changed) | 1: no arena serves the block. No arena's lock held. */
 int arenas_free(struct lath_space *space, u64 key, u64 n, bool uncharge);
