@@ -120,29 +120,29 @@ inline lock()
 		enter();
 #else
 		enter();
+		look_above();
 #endif
-		wait_for_turn();
 		if
-		:: cls[me] == 0 && class_used[1] ->
-#ifndef BUG_LOOK_BEFORE_ENTER
-			look_above();
-#endif
-			if
-			:: above ->
+		:: above && cls[me] == 0 && class_used[1] ->
 #ifdef BUG_STAY_BELOW
-				break
-#else
-				leave();
-				cls[me] = 1
-#endif
-			:: else -> break
-			fi
-		:: cls[me] == 1 && class_used[0] ->
-#ifndef BUG_NO_PROBE
-			wait_below();
-#endif
+			wait_for_turn();
 			break
-		:: else -> break
+#else
+			leave();
+			cls[me] = 1
+#endif
+		:: else ->
+			wait_for_turn();
+			if
+			:: cls[me] == 1 && class_used[0] ->
+#ifndef BUG_NO_PROBE
+				wait_below()
+#else
+				skip
+#endif
+			:: else
+			fi;
+			break
 		fi
 	od;
 	class_used[cls[me]] = 1

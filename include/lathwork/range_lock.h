@@ -28,10 +28,11 @@
  *   R1  While an exclusive range is held, no other range that overlaps it is held. What the holder
  *       did before unlock is visible to the thread that holds an overlapping range next.
  *   R2  Order. A range waits for those that overlap it, unless both are shared, and whose lock
- *       calls began before it. Later ones do not overtake it, except while it changes to a larger
- *       class of sizes, which it does at most once per class. So nobody waits for ever while the
- *       others unlock. trylock does not overtake: it fails where lock would wait, also
- *       for a call of another thread that does not hold its range yet and may fail itself.
+ *       calls began before it. Later ones do not overtake it, unless a range that it waits for
+ *       grows into a larger class of sizes (resize): then it waits behind those that wait there,
+ *       at most once per class. So nobody waits for ever while the others unlock. trylock does not
+ *       overtake: it fails where lock would wait, also for a call of another thread that does not
+ *       hold its range yet and may fail itself.
  *   R3  A failed call leaves the hold unlocked, or for resize as it was.
  *   R4  Waiting threads sleep, after a short while of looking.
  *
@@ -44,8 +45,9 @@
  * wait, and no call may be made in a signal handler.
  *
  * Cost. lock and unlock take one atomic operation each where nobody else is: 31 ns together. A
- * hold takes 160 bytes, `locks` 64 bytes per bucket, of which there are 1,024 per processor,
- * at most 32,768.
+ * hold takes 160 bytes, `locks` 64 bytes per bucket (with LATH_RANGE_DEADLOCKS 72), of which there
+ * are 1,024 per processor, at most 32,768. lock looks at each range in the lists of its buckets
+ * while it has these locked, so where n ranges of one place wait, one more costs O(n).
  * Ranges belong to classes by their size, the first of which is for sizes up to `usual`, the next
  * for 16 times that, and so on. A class that was ever used costs each lock of a smaller range one
  * more look, and a range of a larger class looks at up to 32 places of the next smaller one, at 512
@@ -70,8 +72,10 @@ enum lath_range_mode {
 /* Flags of lath_range_config. */
 enum {
 	/* A call that would wait for a range whose owner waits for it, directly or through others,
-	 * fails with -EDEADLK instead. Waits then take a lock that all of `locks` share. An owner's
-	 * ranges are used by one thread at a time. */
+	 * fails with -EDEADLK instead. An owner's ranges are used by one thread at a time. A call
+	 * that waits then takes a lock that all of `locks` share, and looks under it at the lists
+	 * of the ranges that it waits for, directly or through others: n steps where n ranges wait
+	 * for one key or contain each other, else at most n^2. */
 	LATH_RANGE_DEADLOCKS = 1u << 0,
 };
 
