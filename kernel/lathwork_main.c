@@ -27,5 +27,6 @@ static void __exit lathwork_exit(void)
 module_init(lathwork_init);
 module_exit(lathwork_exit);
 MODULE_LICENSE("Dual MIT/GPL");
+MODULE_AUTHOR("The lathwork authors");
 MODULE_VERSION(LATH_VERSION);
 MODULE_DESCRIPTION("Concurrent ordered index of ranges; sort queue");

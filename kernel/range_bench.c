@@ -276,4 +276,5 @@ static void __exit range_bench_exit(void)
 module_init(range_bench_init);
 module_exit(range_bench_exit);
 MODULE_LICENSE("Dual MIT/GPL");
+MODULE_AUTHOR("The lathwork authors");
 MODULE_DESCRIPTION("An address space under threads: lathwork and the maple tree");

@@ -671,4 +671,5 @@ static void __exit skiplist_test_exit(void)
 module_init(skiplist_test_init);
 module_exit(skiplist_test_exit);
 MODULE_LICENSE("Dual MIT/GPL");
+MODULE_AUTHOR("The lathwork authors");
 MODULE_DESCRIPTION("The 2013 skiplist module test: skiplist against rbtree and maple tree");

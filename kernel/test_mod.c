@@ -168,4 +168,5 @@ static void __exit lath_test_exit(void)
 module_init(lath_test_init);
 module_exit(lath_test_exit);
 MODULE_LICENSE("Dual MIT/GPL");
+MODULE_AUTHOR("The lathwork authors");
 MODULE_DESCRIPTION("Unit tests of lathwork");

@@ -36,16 +36,25 @@ module_param(subject, charp, 0444);
 MODULE_PARM_DESC(subject, "rcache, rbtree, space, arenas, holes, maple, genalloc, nothing, irqs");
 static unsigned int fill = 10, pages = 32, threads = 1, ops = 100000, burst = 1;
 module_param(fill, uint, 0444);
+MODULE_PARM_DESC(fill, "percent of the pages that are taken first (10)");
 module_param(pages, uint, 0444);
+MODULE_PARM_DESC(pages, "pages of a request; 0: 1 to 256 at random (32)");
 module_param(threads, uint, 0444);
+MODULE_PARM_DESC(threads, "threads (1)");
 module_param(ops, uint, 0444);
+MODULE_PARM_DESC(ops, "pairs of free and allocation of each thread (100000)");
 module_param(burst, uint, 0444);
+MODULE_PARM_DESC(burst, "frees, then as many allocations (1)");
 static bool shared, check;
 module_param(shared, bool, 0444);
+MODULE_PARM_DESC(shared, "threads free what others have allocated (no)");
 module_param(check, bool, 0444);
+MODULE_PARM_DESC(check, "a bitmap shows that no page is given twice (no)");
 static unsigned long limit = 0xfffff;
 module_param(limit, ulong, 0444);
+MODULE_PARM_DESC(limit, "the last page (0xfffff: 32-bit addresses)");
 module_param_named(magazine, subject_magazine, uint, 0444);
+MODULE_PARM_DESC(magazine, "blocks that a processor keeps of each size; 0: as usual");
 
 static const struct subject *is;
 static unsigned long *map; /* check: a bit per page that is taken */
@@ -307,4 +316,5 @@ static void __exit bench_exit(void)
 module_init(bench_init);
 module_exit(bench_exit);
 MODULE_LICENSE("GPL");
+MODULE_AUTHOR("The lathwork authors");
 MODULE_DESCRIPTION("Allocators of I/O addresses, side by side");

@@ -343,5 +343,6 @@ static void __exit client_exit(void)
 module_init(client_init);
 module_exit(client_exit);
 MODULE_LICENSE("GPL");
+MODULE_AUTHOR("The lathwork authors");
 MODULE_INFO(livepatch, "Y");
 MODULE_DESCRIPTION("I/O addresses from lathwork");

@@ -353,4 +353,5 @@ static void __exit bench_exit(void)
 module_init(bench_init);
 module_exit(bench_exit);
 MODULE_LICENSE("GPL");
+MODULE_AUTHOR("The lathwork authors");
 MODULE_DESCRIPTION("Times of mappings through the DMA API");

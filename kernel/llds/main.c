@@ -261,5 +261,6 @@ static void __exit llds_exit(void)
 module_init(llds_init);
 module_exit(llds_exit);
 MODULE_LICENSE("Dual MIT/GPL");
+MODULE_AUTHOR("The lathwork authors");
 MODULE_VERSION(LATH_VERSION);
 MODULE_DESCRIPTION("Ordered key-value stores behind /dev/llds");
