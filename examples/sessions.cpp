@@ -22,6 +22,6 @@ int main() {
     lathwork::read_section inside(map);              // what find returns is valid to its end
     if (const session* s = map.find(inside, id))
         std::puts(s->user.c_str());
-    map.erase(id); // destroyed after its last reader
+    map.erase(id); // destroyed by a later call, after its last reader
     return map.empty() ? 0 : 1;
 }
