@@ -68,6 +68,9 @@ static int64_t read_image(void *arg, void *data, size_t size)
 	struct image *image = arg;
 	size_t n = size < image->size - image->at ? size : image->size - image->at;
 
+	if (n > 1 + image->at % 50) /* a short read: the next one goes on */
+		n = 1 + image->at % 50;
+
 	memcpy(data, image->data + image->at, n);
 	image->at += n;
 	return (int64_t)n + image->beyond;

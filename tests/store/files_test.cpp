@@ -73,6 +73,12 @@ int __wrap_fchown(int fd, uid_t user, gid_t group) {
 }
 int __real_fchmod(int fd, mode_t mode);
 int __wrap_fchmod(int fd, mode_t mode) { return fails("fchmod") ? -1 : __real_fchmod(fd, mode); }
+ssize_t __real_pread(int fd, void* data, size_t size, off_t at);
+ssize_t __wrap_pread(int fd, void* data, size_t size, off_t at) {
+    if (!fails("pread"))
+        return __real_pread(fd, data, size, at);
+    return planned.error ? -1 : __real_pread(fd, data, (size + 2) / 3, at); // a short one
+}
 ssize_t __real_pwrite(int fd, const void* data, size_t size, off_t at);
 ssize_t __wrap_pwrite(int fd, const void* data, size_t size, off_t at) {
     return fails("pwrite") ? -1 : __real_pwrite(fd, data, size, at);
@@ -323,6 +329,19 @@ TEST_CASE("short and interrupted writes are continued") {
     planned = {"", 0, 0};
     for (const char* name : {"s", "t", "u"})
         CHECK(read_file(dir.path(name)) == read_file(dir.path("whole")));
+}
+
+TEST_CASE("short and interrupted reads are continued") {
+    scratch_dir dir;
+    REQUIRE(save(numbers(30000), dir.path("whole")) == 0);
+    for (fault how : {fault{"pread", 0, 0, true}, fault{"pread", 2, EINTR}, fault{"pread", 2, EIO}}) {
+        auto s = numbers(0);
+        planned = how;
+        int ret = lath_store_load(s.get(), dir.path("whole").c_str(), nullptr, nullptr);
+        planned = {"", 0, 0};
+        CHECK(ret == (how.error == EIO ? -EIO : 0));
+        CHECK(lath_store_items(s.get()) == (ret ? 0 : 30000));
+    }
 }
 
 TEST_CASE("whatever fails in a save, the old file is there and nothing else is") {

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 #include <numeric>
+#include <random>
 #include <string>
 #include <unistd.h>
 #include <vector>
@@ -390,6 +391,100 @@ TEST_CASE("a limit holds, and deleting makes room again") {
             if (set(s.get(), key(n - 1, t), v + std::to_string(i % 10)) == 0)
                 v.back() = 'w';
         CHECK(stats(s.get()).committed <= options.limit);
+    }
+}
+
+// How many values of this size are taken until one is refused; all are deleted then.
+std::uint64_t room(lath_store* s, std::size_t size) {
+    const std::string v(size, 'r');
+    std::uint64_t n = 0;
+    while (n < 100000 && set(s, lath_key_number(n), v) == 0)
+        ++n;
+    for (std::uint64_t i = 0; i < n; ++i)
+        REQUIRE(lath_store_delete(s, lath_key_number(i)) == 0);
+    REQUIRE(lath_store_compact(s) >= 0);
+    return n;
+}
+
+TEST_CASE("what is refused takes no room, whichever call is refused") {
+    std::mt19937_64 random(7);
+    auto below = [&](std::uint64_t n) { return random() % n; };
+    for (int round = 0; round < 6; ++round) {
+        auto options = with(LATH_STORE_NUMBERS);
+        options.limit = (8 + 4 * below(3)) << 20;
+        auto s = open_store(options);
+        REQUIRE(s);
+        const std::size_t size = 100 + below(8000);
+        const std::uint64_t before = room(s.get(), size);
+        std::uint64_t refused = 0;
+        for (int i = 0; i < 3000; ++i) {
+            const lath_store_key key = lath_key_number(below(4000));
+            const std::string v(below(4) ? 1 + below(20000) : (1 + below(12)) << 20, 'x');
+            int ret = 0;
+            switch (below(5)) {
+            case 0:
+                ret = lath_store_add(s.get(), key, v.data(), v.size());
+                break;
+            case 1:
+                ret = static_cast<int>(lath_store_append(s.get(), key, v.data(), v.size()));
+                break;
+            case 2: {
+                lath_store_entry entries[] = {{key, v.data(), v.size(), 0},
+                                              {lath_key_number(5000), v.data(), v.size(), 0}};
+                int results[2] = {0, 0};
+                lath_store_mset(s.get(), 2, entries, results);
+                ret = results[1];
+                break;
+            }
+            case 3:
+                lath_store_delete(s.get(), key);
+                break;
+            default:
+                ret = set(s.get(), key, v);
+            }
+            const bool expected = ret >= 0 || ret == -ENOSPC || ret == -EEXIST || ret == -EINVAL ||
+                                  ret == -EFBIG;
+            CHECK_MESSAGE(expected, ret);
+            refused += ret == -ENOSPC;
+        }
+        CHECK(refused > 100);
+        for (std::uint64_t i = 0; i <= 5000; ++i)
+            lath_store_delete(s.get(), lath_key_number(i));
+        REQUIRE(lath_store_compact(s.get()) >= 0);
+        const std::uint64_t after = room(s.get(), size);
+        CHECK_MESSAGE(after >= before - before / 20, before, " before, ", after, " after");
+    }
+}
+
+TEST_CASE("a store evicts what was written first, of what lies together") {
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+        std::mt19937_64 random(seed);
+        auto options = with(LATH_STORE_NUMBERS);
+        options.limit = 16 << 20;
+        const std::string v(1000, 'v');
+        std::uint64_t all = 0;
+        {
+            auto s = open_store(options);
+            all = room(s.get(), v.size()) * 9 / 10;
+        }
+        options.flags = LATH_STORE_EVICT | LATH_STORE_VERSIONS;
+        auto s = open_store(options);
+        REQUIRE(s);
+        std::vector<std::uint64_t> kept;
+        for (std::uint64_t i = 0; i < all; ++i) {
+            REQUIRE(set(s.get(), lath_key_number(i), v) == 0);
+            if (random() % 8 == 0)
+                kept.push_back(i);
+        }
+        for (std::uint64_t k : kept) // of 16 neighbours about two: the four oldest are evicted
+            REQUIRE(set(s.get(), lath_key_number(k), v) == 0);
+        for (std::uint64_t i = all; i < all + all / 2; ++i)
+            REQUIRE(set(s.get(), lath_key_number(i), v) == 0);
+        std::size_t there = 0;
+        for (std::uint64_t k : kept)
+            there += get(s.get(), lath_key_number(k)) == v;
+        CHECK(stats(s.get()).evicted > all / 4);
+        CHECK_MESSAGE(there >= kept.size() - kept.size() / 50, there, " of ", kept.size());
     }
 }
 
