@@ -12,28 +12,23 @@ table interval_table();
 table locks_table();
 table address_space_table();
 table iova_table();
-table iova_lockup_table();
-table kvpool_table();
 table ranges_table();
 table ranks_table();
-table registrations_table();
 #ifdef LATH_TABLE_SCAN
 table scan_table();
 #endif
 table snapshots_table();
 table sort_table();
-table pages_table();
 table store_table();
 
 std::vector<table> all_tables() {
     return {
-        ranges_table(),    index_table(),         ranks_table(),         interval_table(),
-        locks_table(),     address_space_table(), iova_table(),          iova_lockup_table(),
-        kvpool_table(),    blocks_table(),        registrations_table(), bytes_table(),
+        ranges_table(),        index_table(), ranks_table(),  interval_table(), locks_table(),
+        address_space_table(), iova_table(),  blocks_table(), bytes_table(),
 #ifdef LATH_TABLE_SCAN
         scan_table(),
 #endif
-        snapshots_table(), sort_table(),          pages_table(),         store_table(),
+        snapshots_table(),     sort_table(),  store_table(),
     };
 }
 

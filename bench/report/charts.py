@@ -283,37 +283,3 @@ def overview(entries):
     halo = head.mark_text(stroke="$paper", strokeWidth=5, strokeJoin="round", color="$paper", **look)
     layers = alt.layer(even, halo, span, point, dot, text, head.mark_text(color="$ink", **look))
     return finish(layers.resolve_scale(color="independent", stroke="independent", fill="independent"), words, at)
-
-
-def pages(rows):
-    """Reads of memory on small and large pages: a dot each, and the way from one to the other."""
-    names = {"4k": "small", "thp-2m": "large"}
-    cases = {}
-    for r in rows:
-        if r["subject"] in names and r["metric"] == "cpu" and not r["case"].startswith("touch/"):
-            cases.setdefault(r["case"], {})[names[r["subject"]]] = plain(r["median"], r["unit"])
-    values = []
-    for case, found in cases.items():
-        pattern, count, chains = case.split("/")
-        size = int(count) * 4096 // 2**20
-        if len(found) == 2:
-            values.append({"case": f"{'random' if pattern == 'chain' else 'in order'}, {chains} at a time, "
-                                   f"{f'{size // 1024} GiB' if size >= 1024 else f'{size} MiB'}", **found,
-                           "label": f"{found['small']:.3g} → {found['large']:.3g} ns"})
-    if not values:
-        return None
-    low, high = min(v["large"] for v in values) / 1.3, max(max(v["small"], v["large"]) for v in values) * 1.1
-    x = alt.X("large:Q", title="ns per read, log scale: ring 4 KiB pages, dot 2 MiB pages",
-              scale=log_scale(low, high, 110),
-              axis=alt.Axis(values=ticks(low, high, 6), grid=True))
-    base = alt.Chart(alt.Data(values=values)).encode(
-        y=alt.Y("case:N", sort=[v["case"] for v in values], title=None,
-                axis=alt.Axis(labelColor="$ink", labelLimit=220)),
-        tooltip=[alt.Tooltip("case:N", title="reads"), alt.Tooltip("label:N", title="4 KiB → 2 MiB pages")])
-    span = base.mark_rule(color="$accent", opacity=0.45, strokeWidth=2).encode(x=x, x2="small:Q")
-    dot = base.mark_point(filled=True, size=64, opacity=1, color="$accent").encode(x=x)
-    ring = base.mark_point(size=64, opacity=1, stroke="$muted", fill="$paper").encode(x=alt.X("small:Q"))
-    text = base.transform_calculate(end="max(datum.small, datum.large)").mark_text(
-        align="left", dx=9, color="$ink").encode(x=alt.X("end:Q"), text="label:N")
-    words = "What a read costs on 4 KiB → 2 MiB pages: " + "; ".join(f"{v['case']} {v['label']}" for v in values)
-    return finish(alt.layer(span, ring, dot, text), words, 20 * len(values) + 8)

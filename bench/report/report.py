@@ -254,8 +254,6 @@ def section_charts(page, t, section):
         else: # a line would only seem to join them
             asked.update({(case, metric): f"{title}, {axis}: {count(x)}" for x, case in found})
     lines = line_charts(page, t, lines)
-    if t.name == "pages" and (spec := charts.pages(t.rows)):
-        lines.append(page.chart(spec, "Reads (lower is better)"))
     asked.update({(case, metric): title for title, case, metric in concrete(t, section["bars"])})
     if not lines and not asked:
         asked = {(c, m): f"{c}{'' if m == 'time' else ' ' + m}" for c, m in largest_cases(t)}
@@ -491,8 +489,6 @@ def main():
             if entries:
                 few = picture_entries(tables)
                 written += write_pictures(asked.output, "report", charts.overview(few), picture_notes(tables, few))
-            if "pages" in tables:
-                written += write_pictures(asked.output, "pages", charts.pages(tables["pages"].rows))
         with writing("standard output"):
             sys.stdout.reconfigure(errors="replace")  # it may not know every sign
             print("\n".join(summary(entries) + written), flush=True)

@@ -65,15 +65,6 @@ SECTIONS = {
                  ("a key and ten more at a snapshot, {n}", "seek-at/*", "time"), ("replace, {n}", "put/*", "time"),
                  ("replace, a snapshot is held, {n}", "put-held/*", "time")],
     },
-    "registrations": {
-        "title": "A cache of registered memory",
-        "job": "find the region that covers an address and take a reference to it, as libraries for RDMA do for every transfer",
-        "why": "A hit writes the reference count of its region and nothing else that is shared; a reader-writer lock is a line that "
-               "all threads write.",
-        "headline": [("Registrations, {n} regions: hit", "hit/*", "time")],
-        "lines": [],
-        "bars": [("hit, {n}", "hit/*", "time"), ("hit, {n}, 2 threads", "hit/*/2", "time")],
-    },
     "interval": {
         "title": "Intervals that overlap",
         "job": "intervals of any length: which of them cover a point or meet a range; insert and erase between",
@@ -147,27 +138,6 @@ SECTIONS = {
         "bars": [("64 KiB, {n} pieces, median", "64k/*", "p50"), ("64 KiB, {n} pieces, p99", "64k/*", "p99"),
                  ("small and 64 KiB, {n} pieces, p99", "mix/*", "p99"), ("bytes per piece, {n} pieces", "64k/*", "bytes")],
     },
-    "iova-lockup": {
-        "title": "A window of device addresses that is full",
-        "job": "large requests in a window that is full of single pages",
-        "why": "A summary tells that a subtree has no room. The tree of Linux 6.1 walks over every range in the window "
-               "to learn it, with its lock held.",
-        "headline": [("Device addresses, 99 % full, p99 of 1 thread", "99/1", "p99")],
-        "lines": [],
-        "bars": [("99 % full, p99", "99/1", "p99"), ("99 % full, p99, 4 threads", "99/4", "p99"),
-                 ("half full, p99", "50/1", "p99"), ("half full, bytes per range", "50/1", "bytes")],
-    },
-    "kvpool": {
-        "title": "A pool of key-value caches",
-        "job": "objects of 256 B to 12 MiB in the memory of eight machines, as Mooncake Store keeps them",
-        "why": "Large objects fill one segment after the other, so that those that leave together leave long holes; "
-               "small objects lie together in arenas and do not cut the room of large ones. Bins are faster, waste up "
-               "to an eighth of an object, and see a segment each.",
-        "headline": [("Key-value caches, fragmentation", "replay/152", "fragmentation")],
-        "lines": [("Remove and put", "rate/*", "threads", "rate")],
-        "bars": [("failed puts, 147 MiB", "replay/147", "failed"), ("fragmentation, 152 MiB", "replay/152", "fragmentation"),
-                 ("latency of a put, p99", "replay/152", "p99")],
-    },
     "sort": {
         "title": "Sorted requests",
         "job": "requests by address: insert, take the next, merge neighbours",
@@ -206,13 +176,6 @@ SECTIONS = {
                  ("full scan in order", "scan/*/1", "cpu"), ("bytes an item", "bytes/*", "bytes")],
         "kinds": ("Items", "cpu", ["set+get", "set", "get", "mset+mget", "mset", "mget", "scan", "path-set+get", "path-mset+mget"]),
     },
-    "pages": {
-        "title": "Page sizes",
-        "job": "what a read of memory costs on 4 KiB and on 2 MiB pages; no structure of lathwork is measured here",
-        "why": "A read outside of the translation cache walks the page table first. Large pages shorten the walk, "
-               "several reads at a time overlap it.",
-        "headline": [], "lines": [], "bars": [("first touch, a 4 KiB page", "touch/*", "cpu")],
-    },
 }
 
 # Who is who: told where a subject is first met. The names of ours that a table compares are here too.
@@ -243,9 +206,7 @@ ABOUT = {
     "linux-rbtree-hint": "lib/rbtree.c, the greatest node looked at first", "lmdb": "LMDB in shared memory, without syncing",
     "maple": "Linux's maple tree", "maple-lock": "Linux's maple tree behind a lock",
     "maple-rcu": "Linux's maple tree in RCU mode", "off": "no allocator at all: a bound, not a peer",
-    "offset-best": "Mooncake's bins, the tightest segment", "offset-mutex": "Mooncake's bins behind one mutex",
-    "offset-random": "Mooncake's bins, any segment", "offset-ratio": "Mooncake's bins, the emptiest segment of six",
-    "lathwork-cxx": "the C++ containers point_map and range_map", "lathwork-lookup": "a plain lookup, which takes no reference", "page-table": "a page table behind a reader-writer lock",
+    "lathwork-cxx": "the C++ containers point_map and range_map",
     "lathwork-plain": "the index without LATH_RANKS", "lathwork-store": "a store, which copies the keys", "pb-ds": "libstdc++'s policy-based tree with the size of each subtree",
     "pairing-heap": "a pairing heap of embedded nodes", "radix-heap": "a radix heap of embedded nodes",
     "rbtree": "lib/rbtree.c of Linux 6.1 behind a queue lock",
@@ -264,8 +225,6 @@ ABOUT = {
     "tbb": "oneTBB's concurrent_map", "vector": "std::vector<T>, which cannot be a queue",
     "vector-ptr": "std::vector<T*>", "vector-ptr-prefetch": "std::vector<T*>, fetching 16 ahead",
     "vector-ptr-far": "std::vector<T*>, fetching 32 ahead",
-    "thp-2m": "2 MiB pages by madvise", "4k": "4 KiB pages", "hugetlb-2m": "reserved 2 MiB pages",
-    "hugetlb-1g": "reserved 1 GiB pages",
 }
 
 

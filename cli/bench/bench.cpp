@@ -20,7 +20,6 @@
 #include "harness/parameters.hpp"
 #include "harness/report.hpp"
 #include "harness/table.hpp"
-#include "subjects/loaded/loaded.hpp"
 #include "tables/index/distributions.hpp"
 
 #include <algorithm>
@@ -45,7 +44,7 @@ using lathbench::session;
 using lathbench::table;
 
 struct request {
-    std::vector<std::string> tables, n, keys, values, parameters, vs;
+    std::vector<std::string> tables, n, keys, values, parameters;
     options opt;
     std::string json, csv, text, isa, bundle;
     std::uint64_t seconds = 0;
@@ -172,18 +171,17 @@ public:
                      (text_ && text_->standard());
     }
     bool to_stdout() const { return to_stdout_; }
-    // After each table.
+        // After each table.
     void save(const std::deque<lathbench::run>& done) {
         write(done, false);
         open();
     }
-    // Standard output, once.
+        // Standard output, once.
     void finish(const std::deque<lathbench::run>& done) { write(done, true); }
 
 private:
     void open() {
-        std::vector<std::string> inputs = asked_.vs;
-        inputs.push_back(asked_.opt.input);
+        const std::vector<std::string> inputs{asked_.opt.input};
         if (!asked_.json.empty())
             json_.emplace(asked_.json, inputs);
         if (!asked_.csv.empty())
@@ -284,8 +282,6 @@ int run(request& asked, char** argv) {
     if (!asked.isa.empty())
         use_isa(asked.isa, argv);
     asked.opt.isa = isa_in_use();
-    for (const auto& path : asked.vs)
-        lathbench::load_subject(path);
     auto tables = lathbench::all_tables();
     asked.opt.mode = asked.quick  ? lathbench::effort::quick
                      : asked.full ? lathbench::effort::full
@@ -430,12 +426,6 @@ void define_program(CLI::App& app, char** argv) {
         ->add_option("--parameter", asked->parameters,
                      "set what a table declares (--list names it); may be given again")
         ->type_name("NAME=VALUE")
-        ->allow_extra_args(false);
-    bench
-        ->add_option("--vs", asked->vs,
-                     "your own structure, in a shared object (bench_subject.h); may be given again")
-        ->type_name("FILE.so")
-        ->check(file_name())
         ->allow_extra_args(false);
     bench
         ->add_option("--json", asked->json,

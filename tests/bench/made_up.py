@@ -16,7 +16,7 @@ def table_of(name, named_peer, verdict, others, ours="lathwork", complete=True):
 
 TABLES = [
     table_of("ranges", "linux-rbtree", "noisy", 49.0, complete=False), table_of("index", "absl-btree", "quiet", 0.5),
-    table_of("iova", "maple", "quiet", 0.7), table_of("pages", "4k", "quiet", 0.4, ours="thp-2m"),
+    table_of("iova", "maple", "quiet", 0.7),
     table_of("store", "rbtree-malloc-4k", "quiet", 0.4), table_of("own", "other", "fair", 0.9),
 ]
 
@@ -71,9 +71,6 @@ CASES = [
     case("store", "scan/binary16+osm/100000/1", "cpu", "ns", "lower", {"lathwork": 7, "judy-thp": 95}),
     case("iova", "mix/16", "gbps", "GB/s", "higher", {"lathwork": 27, "maple": 2, "rbtree-2013": 1, "off": 28}),
     case("iova", "mix/16", "rate", "M/s", "higher", {"lathwork": 17, "maple": 0.4, "rbtree-2013": 1.5}),
-    case("pages", "chain/16384/1", "cpu", "ns", "lower", {"thp-2m": 54, "4k": 86}),
-    case("pages", "order/16384/1", "cpu", "ns", "lower", {"thp-2m": 21, "4k": 26}),
-    case("pages", "touch/16384", "cpu", "ns", "lower", {"thp-2m": 400, "4k": 1600}),
     # a table that the report knows nothing of, and figures without a place on a log axis
     case("own", "wait/10", "time", "ns", "lower", {"lathwork": 10, "other": 30}),
     case("own", "failed", "failed", "%", "lower", {"lathwork": 0, "other": 0}),

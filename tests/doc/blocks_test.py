@@ -17,13 +17,13 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAMS = ("c", "cpp", "java", "python", "rust", "cmake", "meson", "sh", "text")
+PROGRAMS = ("c", "cpp", "java", "python", "rust", "cmake", "sh", "text")
 # Programs that a test takes from a chapter: (chapter, language) -> the test, which names the chapter.
 TAKEN = {("install.md", "c"): "tests/install/quickstart_test.sh", ("install.md", "cpp"): "tests/install/quickstart_test.sh",
          ("install.md", "cmake"): "tests/install/quickstart_test.sh", ("install.md", "rust"): "tests/install/packages_test.sh",
          ("install.md", "python"): "python/tests/test_docs.py", ("python.md", "python"): "python/tests/test_docs.py",
          ("range-locks.md", "python"): "python/tests/test_docs.py", ("command.md", "sh"): "examples/CMakeLists.txt",
-         ("packages.md", "meson"): "tests/install/meson_test.sh", ("valkey.md", "python"): "valkey/tests/test_examples.py", ("README.md", "cpp"): "tests/doc/readme_test.py"}
+         ("valkey.md", "python"): "valkey/tests/test_examples.py", ("README.md", "cpp"): "tests/doc/readme_test.py"}
 # Commands that another test runs: their beginning -> (the test, what of it is there).
 ELSEWHERE = {
     "export PKG_CONFIG_PATH=": ("tests/install/quickstart_test.sh", "doc/install.md"),
@@ -38,7 +38,6 @@ ELSEWHERE = {
     "cmake --install build/install": ("tests/install/install_test.sh", "--install"),
     "cc -std=c11 -O2 -c lathwork.c": ("tests/amalgamation/amalgamation_test.sh", "-std=c11"),
     "pip install ./python": ("run", "install --no-build-isolation ./python"),
-    "cc -shared -fPIC -O2 examples/bench_subject.c": ("examples/CMakeLists.txt", "bench_subject.c"),
     "lath bench --bundle": ("tests/bench/bundle_test.py", "--bundle"),
     "scp -r bundle": ("tests/bench/bundle_test.py", "--bundle"),
     "ssh -t server bundle/run": ("tests/bench/bundle_test.py", "run"),
@@ -54,8 +53,6 @@ ELSEWHERE = {
     ">>> ": ("tests/debug/debug_test.py", "lathwork_drgn"),
     "$ gdb -batch": ("tests/debug/debug_test.py", "lath json"),
     "# bpftrace": ("tests/debug/debug_test.py", "*.bt"),
-    "conan create": ("tests/install/conan_test.sh", "conan"),
-    "vcpkg install": ("tests/install/vcpkg_port.cmake", "portfile.cmake"),
     "podman build": ("tests/install/fresh_root.sh", "Containerfile"),
     "ln -s /path/to/lathwork/rocksdb": ("tools/rocksdb-build", "plugin/lathwork"),
     "cmake -B build -DROCKSDB_PLUGINS=lathwork": ("tools/rocksdb-build", "-DROCKSDB_PLUGINS=lathwork"),
@@ -136,7 +133,6 @@ class Commands:
             (work / name).write_text(text)
         (work / "osd.json").write_text('{"capacity": 1048576, "alloc_unit": 4096, "alloc_type": "hybrid", "alloc_name": "block", '
                                        '"extents": [{"offset": "0x0", "length": "0x100000"}]}')
-        (work / "treap.so").symlink_to(asked.lath.parent.parent / "examples/treap.so")
         (work / "some").mkdir()
         (work / "some/file").write_text("x" * 100000)
 

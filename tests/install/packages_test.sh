@@ -5,7 +5,7 @@
 # libraries export what debian/*.symbols and packaging/abi say, and into a Python wheel. In a fresh Debian 12 users of C, C++,
 # Python and Rust each get from nothing to a running program: doc/install.md's install line, program and command; debian/tests pass;
 # nothing is left behind. Packages, wheel and the table of the four users, users.txt, are left in OUTPUT.
-# long: Conan, Meson and vcpkg too, the kernel modules for Debian's kernel, and the build itself in a fresh Debian with no more than
+# long: the kernel modules for Debian's kernel, and the build itself in a fresh Debian with no more than
 # Build-Depends.
 # What cannot be fetched because there is no network is skipped, with its reason; what fails otherwise is a failure.
 set -euo pipefail
@@ -162,23 +162,7 @@ fi
 wait "$linting" || fail "lintian: $(head -n 10 "$output/lintian.txt")"
 ok "lintian"
 
-# --- the recipes of other packagers ---
-if [[ $long ]]; then
-	"$work/venv/bin/pip" --disable-pip-version-check --quiet install 'conan>=2,<3'
-	"$tree/tests/install/conan_test.sh" "$work/venv/bin/conan" >"$output/conan.log" 2>&1 || fail "$(tail -n 15 "$output/conan.log")"
-	ok "Conan: the consumer project with packaging/conan"
-	"$work/venv/bin/pip" --disable-pip-version-check --quiet install 'meson>=1,<2'
-	"$tree/tests/install/meson_test.sh" "$work/venv/bin/meson" "$archive" >"$output/meson.log" 2>&1 || fail "$(tail -n 15 "$output/meson.log")"
-	ok "packaging/meson: a project with the wrap"
-	cmake -DPORT="$tree/packaging/vcpkg/lathwork" -DWORK="$work/vcpkg" -P "$tree/tests/install/vcpkg_port.cmake" >"$output/vcpkg.log" 2>&1 ||
-		fail "$(tail -n 15 "$output/vcpkg.log")"
-	installed=$work/vcpkg/installed
-	PKG_CONFIG_PATH=$installed/lib/pkgconfig LD_LIBRARY_PATH=$installed/lib "$tree/tests/install/consumer.sh" "$work/vcpkg/use" \
-		-DCMAKE_PREFIX_PATH="$installed" || fail "the consumer project with packaging/vcpkg"
-	ok "packaging/vcpkg, with stand-ins for vcpkg: the consumer project"
-else
-	echo "skipped: packages: Conan, Meson, vcpkg, kernel modules, the build in a fresh Debian: test-packages long"
-fi
+[[ $long ]] || echo "skipped: packages: kernel modules, the build in a fresh Debian: test-packages long"
 
 # --- the four users ---
 cp "$work"/*.deb "$user"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// The subjects of tables `iova` and `iova-lockup`: allocators of address ranges.
+// The subjects of table `iova`: allocators of address ranges.
 //
 // All figures are in pages of 4 KiB. The space is [first, low_end) and behind it [low_end, end). An
 // allocator serves a request below low_end if it can, as IOMMU drivers try 32-bit addresses first.
@@ -25,8 +25,8 @@ struct iova_space {
     std::uint64_t first = 1; // page 0 belongs to nobody: address 0 means "none"
     std::uint64_t low_end = std::uint64_t{1} << 20;
     std::uint64_t end = std::uint64_t{1} << 36; // low_end: there is nothing above
-    // The end for allocators that keep a table with an entry per page, which would be too large for
-    // the whole space. No workload comes near it.
+    // The end for allocators that keep a table with an entry per page, which would be too large
+    // for the whole space. No workload comes near it.
     std::uint64_t tabled() const { return end > 8 * low_end ? 8 * low_end : end; }
 };
 
@@ -49,11 +49,11 @@ public:
     virtual bool alloc(std::uint64_t pages, std::uint64_t align, std::uint64_t& first) = 0;
     // pages and align are those of the alloc().
     virtual void free(std::uint64_t first, std::uint64_t pages, std::uint64_t align) = 0;
-    // Returns how many pages are allocated, after it has given back what caches hold. No other call
-    // may run.
+    // Returns how many pages are allocated, after it has given back what caches hold. No other
+    // call may run.
     virtual std::uint64_t used() = 0;
-    // Returns the bytes of memory that the allocator uses: by default all that malloc() has given
-    // out since it was made, to whomever.
+    // Returns the bytes of memory that the allocator uses: by default all that malloc() has
+    // given out since it was made, to whomever.
     virtual std::uint64_t bytes() const {
         return std::max(heap_bytes(), heap_before_) - heap_before_;
     }
@@ -72,9 +72,6 @@ iova_subject bitmap_iova();
 iova_subject buddy_iova();
 iova_subject icl_iova();
 iova_subject absl_iova();
-
-// Those that --vs named (subjects/loaded/iova.cpp).
-std::vector<iova_subject> loaded_iova();
 
 // All of them, ours first; they are made once and never change.
 const std::vector<iova_subject>& iova_subjects();

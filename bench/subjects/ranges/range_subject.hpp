@@ -40,18 +40,18 @@ struct round_result {
 class range_bench {
 public:
     virtual ~range_bench() = default;
-    // Each thread calls these before its first call and after its last.
+        // Each thread calls these before its first call and after its last.
     virtual void enter() {}
     virtual void leave() {}
-    // Makes the objects for the set, in one array. Comes before fill().
+        // Makes the objects for the set, in one array. Comes before fill().
     virtual void make_extents(const extent_set& set) = 0;
-    // Inserts all objects in ascending order. Returns how many were inserted.
+        // Inserts all objects in ascending order. Returns how many were inserted.
     virtual std::uint64_t fill(const extent_set& set) = 0;
     virtual round_result rounds(const extent_set& set, std::uint64_t rounds,
                                 std::uint64_t seed) = 0;
-    // Looks each extent up. Returns for how many it found the right object.
+        // Looks each extent up. Returns for how many it found the right object.
     virtual std::uint64_t check(const extent_set& set) = 0;
-    // Erases all extents, alternately from both ends. Returns how many.
+        // Erases all extents, alternately from both ends. Returns how many.
     virtual std::uint64_t drain(const extent_set& set) = 0;
     virtual bool can_erase() const = 0;
 };
@@ -71,7 +71,7 @@ struct tally {
         keys += key;
         values += value;
     }
-    // Whether the values belong to the keys.
+        // Whether the values belong to the keys.
     bool pairs_fit() const { return values + 4 * keys == static_cast<std::uint64_t>(-3) * entries; }
     bool operator==(const tally&) const = default;
 };
@@ -113,8 +113,8 @@ public:
     virtual void enter() {}
     virtual void leave() {}
     virtual map_abilities abilities() const = 0;
-    // Bytes in use in the whole process, of the kind of memory that this structure takes. Only the
-    // difference of two calls says something.
+    // Bytes in use in the whole process, of the kind of memory that this structure takes. Only
+    // the difference of two calls says something.
     virtual std::uint64_t memory() const = 0;
     // Return the number of operations that succeeded, or the tally of what was found.
     virtual std::uint64_t insert(const std::uint64_t* keys, std::size_t n) = 0;
@@ -127,7 +127,8 @@ public:
     virtual std::uint64_t erase(const std::uint64_t* keys, std::size_t n) = 0;
     // Lets the structure give back memory that it does not need.
     virtual void trim() = 0;
-    // Returns the tally of lookups and scans; done: how many updates, inserts and erases succeeded.
+    // Returns the tally of lookups and scans; done: how many updates, inserts and erases
+    // succeeded.
     virtual tally mix(const step* steps, std::size_t n, std::uint64_t& done) = 0;
     // Returns how many calls were right: lookups that found a value of their key, and updates.
     virtual std::uint64_t meet(const meet_call* calls, std::size_t n) = 0;
@@ -142,9 +143,6 @@ struct range_subject : subject {
     std::function<std::unique_ptr<map_bench>(bool concurrent)> map;
     std::string map_note;
 };
-
-// Those that --vs named (subjects/loaded/ranges.cpp).
-std::vector<range_subject> loaded_ranges();
 
 // All of them, ours first; they are made once and never change.
 const std::vector<range_subject>& range_subjects();

@@ -26,12 +26,13 @@ class scan_bench {
 public:
     virtual ~scan_bench() = default;
     virtual void push_back(E& e) = 0;
-    // Scans all elements `rounds` times. Returns the sum of the results; each scan starts with 1.
+    // Scans all elements `rounds` times. Returns the sum of the results; each scan starts
+    // with 1.
     virtual std::uint64_t scan(scan_work work, std::uint64_t rounds) const = 0;
     virtual bool is_queue() const = 0;
-    // Takes `turns` turns of a workload of queues with the elements that were pushed; the workload
-    // burst uses those of `order` and begins and ends with an empty queue. Returns the result, or 0
-    // if this is not a queue.
+    // Takes `turns` turns of a workload of queues with the elements that were pushed; the
+    // workload burst uses those of `order` and begins and ends with an empty queue. Returns the
+    // result, or 0 if this is not a queue.
     virtual std::uint64_t turn(queue_kind kind, std::uint64_t turns,
                                const std::vector<E*>& order) = 0;
 };
@@ -160,9 +161,6 @@ template <class E>
 std::vector<scan_subject<E>> scan_pointers();
 template <class E>
 std::vector<scan_subject<E>> scan_lists();
-// Those that --vs named (subjects/loaded/scan.cpp).
-template <class E>
-std::vector<scan_subject<E>> loaded_scan();
 
 // All of them, ours first; they are made once and never change.
 template <class E>

@@ -9,7 +9,7 @@ template <class E>
 const std::vector<scan_subject<E>>& scan_subjects() {
     static const auto list = [] {
         auto all = scan_ours<E>();
-        for (const auto& more : {scan_pointers<E>(), scan_lists<E>(), loaded_scan<E>()})
+        for (const auto& more : {scan_pointers<E>(), scan_lists<E>()})
             all.insert(all.end(), more.begin(), more.end());
         return all;
     }();

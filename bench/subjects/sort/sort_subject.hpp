@@ -57,9 +57,6 @@ std::vector<sort_subject> linux_sort();
 std::vector<sort_subject> boost_sort();
 std::vector<sort_subject> heap_sort();
 std::vector<sort_subject> std_sort();
-// Those that --vs named (subjects/loaded/sort.cpp).
-std::vector<sort_subject> loaded_sort();
-
 // All of them, ours first; they are made once and never change.
 const std::vector<sort_subject>& sort_subjects();
 

@@ -34,7 +34,7 @@ const std::vector<sort_subject>& sort_subjects() {
     static const auto list = [] {
         auto all = lathwork_sort();
         for (const auto& more :
-             {classic_sort(), linux_sort(), boost_sort(), heap_sort(), std_sort(), loaded_sort()})
+             {classic_sort(), linux_sort(), boost_sort(), heap_sort(), std_sort()})
             all.insert(all.end(), more.begin(), more.end());
         return all;
     }();

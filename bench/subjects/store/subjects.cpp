@@ -99,8 +99,6 @@ std::vector<store_subject> make_list() {
                         "liblmdb-dev")),
         peer("flat-hash", "absl::flat_hash_map: what giving up order buys", flat_hash, absl),
     };
-    for (auto& s : loaded_store())
-        list.push_back(std::move(s));
     return list;
 }
 
