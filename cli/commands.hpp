@@ -28,13 +28,7 @@ void add(CLI::App& app);
 namespace extents {
 void add(CLI::App& app);
 }
-namespace show {
-void add(CLI::App& app);
-}
 namespace store {
-void add(CLI::App& app);
-}
-namespace watch {
 void add(CLI::App& app);
 }
 

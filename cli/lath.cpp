@@ -41,9 +41,7 @@ void define_program(CLI::App& app, char** argv) {
         replace_by_companion(*chosen, argv + 2);
     alloc::add(app);
     extents::add(app);
-    show::add(app);
     store::add(app);
-    watch::add(app);
     for (const companion& each : companions)
         app.add_subcommand(each.command, describe(each));
     completion::add(app);

@@ -8,14 +8,8 @@
 namespace lathcli::trace {
 
 bool is_blktrace(std::string_view head);
-bool looks_like_msr(std::string_view line);
-bool looks_like_spc(std::string_view line);
-bool looks_like_blkparse(std::string_view line);
 
 std::unique_ptr<reader> make_fio(format kind, input in, const reader_options& options);
 std::unique_ptr<reader> make_blktrace(input in, const reader_options& options);
-std::unique_ptr<reader> make_blkparse(input in, const reader_options& options);
-std::unique_ptr<reader> make_msr(input in, const reader_options& options);
-std::unique_ptr<reader> make_spc(input in, const reader_options& options);
 
 } // namespace lathcli::trace

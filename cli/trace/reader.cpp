@@ -17,12 +17,6 @@ const char* name_of(format f) {
         return "fio3";
     case format::blktrace:
         return "blktrace";
-    case format::blkparse:
-        return "blkparse";
-    case format::msr:
-        return "msr";
-    case format::spc:
-        return "spc";
     }
     return "?";
 }
@@ -95,7 +89,7 @@ bool reader::choose_without_queue() {
 bool reader::chosen(const held& h) {
     if (h.kind == found::event && *records_ != record_kind::queue)
         complain("a queue record (Q) behind more than " + std::to_string(most_held) +
-                 " records without one; give it records of one kind (blkparse -a queue)");
+                 " records without one; trace records of one kind (blktrace -a queue)");
     bool same = *records_ == (h.kind == found::event    ? record_kind::queue
                               : h.kind == found::issued ? record_kind::issue
                                                         : record_kind::complete);
@@ -211,26 +205,7 @@ format detect(input& in) {
         return format::fio3;
     if (head.rfind("fio version ", 0) == 0)
         throw bad_input(in.name() + ":1: a fio iolog of a version other than 2 and 3");
-    // the first line that has something on it
-    while (!head.empty()) {
-        auto end = head.find('\n');
-        auto line = head.substr(0, end);
-        if (!line.empty() && line.back() == '\r')
-            line.remove_suffix(1);
-        if (line.find_first_not_of(" \t") != std::string_view::npos) {
-            if (looks_like_msr(line))
-                return format::msr;
-            if (looks_like_spc(line))
-                return format::spc;
-            if (looks_like_blkparse(line))
-                return format::blkparse;
-            if (!line.starts_with("Input file ")) // blkparse's, of what it reads
-                break;
-        }
-        head.remove_prefix(end == std::string_view::npos ? head.size() : end + 1);
-    }
-    throw bad_input(in.name() + ": not a trace (known: fio iolog 2 and 3, blktrace, blkparse text, "
-                                "MSR-Cambridge CSV, SPC)");
+    throw bad_input(in.name() + ": not a trace (known: fio iolog 2 and 3, blktrace)");
 }
 
 std::unique_ptr<reader> open_as(format kind, input in, const reader_options& options) {
@@ -240,12 +215,6 @@ std::unique_ptr<reader> open_as(format kind, input in, const reader_options& opt
         return make_fio(kind, std::move(in), options);
     case format::blktrace:
         return make_blktrace(std::move(in), options);
-    case format::blkparse:
-        return make_blkparse(std::move(in), options);
-    case format::msr:
-        return make_msr(std::move(in), options);
-    case format::spc:
-        return make_spc(std::move(in), options);
     }
     throw std::logic_error("no such format");
 }

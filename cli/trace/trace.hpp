@@ -4,9 +4,6 @@
 //
 //   fio2, fio3   fio's iolog, version 2 (waits between requests, or no times) and 3 (microseconds)
 //   blktrace     the kernel's binary records, either byte order
-//   blkparse     their text form, default layout
-//   msr          MSR-Cambridge CSV: times of 100 ns, offsets and sizes in bytes
-//   spc          SPC: ASU, LBA, bytes, opcode, seconds
 //
 // Memory is bounded by the longest line allowed, not by the file.
 #pragma once
@@ -25,7 +22,7 @@
 
 namespace lathcli::trace {
 
-enum class format { fio2, fio3, blktrace, blkparse, msr, spc };
+enum class format { fio2, fio3, blktrace };
 
 // "fio2", ...
 const char* name_of(format f);
@@ -34,7 +31,7 @@ struct event {
     std::uint64_t time_ns = 0; // since the first event; 0 without times
     std::uint64_t sector = 0; // of 512 bytes
     std::uint32_t sectors = 0;
-    std::uint32_t device = 0; // disk or ASU, numbered as they appear; files of an iolog share one
+    std::uint32_t device = 0; // disk, numbered as they appear; files of an iolog share one
     bool write = false;
     friend bool operator==(const event&, const event&) = default;
 };
@@ -76,8 +73,7 @@ public:
     virtual bool has_times() const { return true; }
     // Of block traces, once the first event is given.
     std::optional<record_kind> records() const {
-        bool block = kind_ == format::blktrace || kind_ == format::blkparse;
-        return block ? records_ : std::nullopt;
+        return kind_ == format::blktrace ? records_ : std::nullopt;
     }
 
 protected:

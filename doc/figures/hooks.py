@@ -26,4 +26,5 @@ def on_files(files, config):
 
 
 def on_page_markdown(markdown, **_):
+    markdown = re.sub(r"\[([^]]*)\]\(\.\./(notes/[^)#]*)[^)]*\)", r"\1 (`\2`)", markdown)  # not in the book
     return markdown.replace("](../CONTRIBUTING.md", "](contributing.md")

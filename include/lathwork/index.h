@@ -395,7 +395,7 @@ LATH_API int lath_index_verify(struct lath_index *index, int level, char *report
  * "shift", "base", what a search compares first ("heads", a number per used entry, or "pivots"),
  * and "entries": [key, size, value, live] for each used one, erased entries included. In inner
  * nodes the value is the child's address. With LATH_HOLES also "room", a bound of its longest free
- * run between two items. `lath show FILE` draws it.
+ * run between two items.
  */
 enum lath_dump_format { LATH_DUMP_TEXT, LATH_DUMP_DOT, LATH_DUMP_JSON };
 LATH_API void lath_index_dump(struct lath_index *index, enum lath_dump_format format,

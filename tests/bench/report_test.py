@@ -44,12 +44,12 @@ POINTS = [
     ("the picture comes first", (400, 1280),
      "const first = document.querySelector('main').children[1]; first.classList.contains('split') || first.outerHTML.slice(0, 200)"),
     ("the verdict and the noise are told under it", (400, 1280),
-     TOP + "/Of 24 rows lathwork is ahead in .*behind in 4[.]/.test(top) && /Noisy: 1 of 6/.test(top) && /49/.test(top) || top"),
+     TOP + "/Of 24 rows lathwork is ahead in .*behind in 4[.]/.test(top) && /Noisy: 1 of 5/.test(top) && /49/.test(top) || top"),
     ("rows left out and tables cut short are told before the tables", (1280,),
      TOP + "/2 of 100 extents/.test(top) && /ranges was not measured to its end/.test(top) || top"),
     ("each table tells its noise and its verdict", (400, 1280),
      """const heads = [...document.querySelectorAll('section:not(#simulated):not(:last-of-type)')];
-     heads.length === 6 && heads.every(e => e.querySelector('h2 .badge') && /[0-9]+ rows: /.test(e.querySelector('summary').innerText)) ||
+     heads.length === 5 && heads.every(e => e.querySelector('h2 .badge') && /[0-9]+ rows: /.test(e.querySelector('summary').innerText)) ||
      heads.map(e => e.innerText.slice(0, 80)).join()"""),
     ("all lost rows are in one list", (400, 1280),
      """const rows = document.querySelectorAll('#lost tr'), marks = [...document.querySelectorAll('section td')].filter(e => /▼ lost/.test(e.textContent));
@@ -264,14 +264,14 @@ def check_made_up(lath, scratch):
     check("is faster by" not in said and "0.80× design-2013 ▼ slower" in said, f"the summary names no loss: {said}")
     with open(os.path.join(scratch, "report.md"), encoding="utf-8") as file:
         text = file.read()
-    marks = ["behind in 4.", "Noisy: 1 of 6", "## Range index", "2 ▼ behind", "| fill | 8.30 ms | ▼ lost |",
+    marks = ["behind in 4.", "Noisy: 1 of 5", "## Range index", "2 ▼ behind", "| fill | 8.30 ms | ▼ lost |",
              "| check |", "## Simulated scaling", "Simulated, not measured", "lookups: 200 k items, seed 1",
              "| lookups | lathwork | 34.7 | 272 | 3,961 |", "| iova | maple | 3.00 | – | – |", "## Lost rows", "| ranges: fill |"]
     places = [text.find(mark) for mark in marks]
     check(-1 not in places and places == sorted(places), f"report.md: not in this order: {list(zip(marks, places))}")
     with open(os.path.join(scratch, "report-light.svg"), encoding="utf-8") as file:
         picture = file.read()
-    for words in ("behind in 4.", "Noisy: 1 of 6", "the skiplist of the 2013 patches"):
+    for words in ("behind in 4.", "Noisy: 1 of 5", "the skiplist of the 2013 patches"):
         check(words in picture, f"report-light.svg: does not say {words!r}")
     return os.path.join(scratch, "report.html")
 

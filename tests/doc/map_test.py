@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
-"""doc/map.md and the tree agree: each folder of src/ and each door has a row, each row a folder. Each step's function, also those
+"""doc/map.md, doc/parts.md and the tree agree: each part has about as many lines as its row says; each folder of src/ and each door has a row, each row a folder. Each step's function, also those
 of the lists in doc/range-index.md, doc/holes.md, is defined in the file that is named. Each way of doc/map.md passes as many files as
 it says at most, no step is in a room above that of the step that calls it, and each step but the first is called by one before
 it: directly, by an inline function of a header, or by functions in the files of the way."""
@@ -8,11 +8,12 @@ import importlib.machinery
 import importlib.util
 import pathlib
 import re
+import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCES = (".c", ".h", ".cpp", ".hpp", ".rs", ".py")
-BESIDE = {"tests", "spec", "debug", "examples", "tools", "cmake", "packaging", "debian", "doc", "build", "LICENSES", "shared"}
+BESIDE = {"tests", "spec", "debug", "examples", "tools", "cmake", "packaging", "debian", "doc", "notes", "build", "LICENSES", "shared"}
 NUMBERS = dict(zip("one two three four five six seven eight nine ten eleven twelve".split(), range(1, 13)))
 
 
@@ -130,6 +131,22 @@ def wrong_lists(name, text):
             yield f"{name}: {function}() is not defined in {file}"
 
 
+def wrong_parts(text, files):
+    """files: name -> lines. A part is off by a seventh and a hundred lines, or a row has no files."""
+    rows = {name if name != "." else "": int(lines.replace(",", "")) for name, lines in re.findall(r"^\| `([^`]+)` \| ([\d,]+) \| .+ \| .+ \|$", text, re.M)}
+    counted = dict.fromkeys(rows, 0)
+    for name, lines in files.items():
+        counted[max((row for row in rows if not row or name.startswith(row + "/")), key=len)] += lines
+    for name, lines in counted.items():
+        if not lines or abs(lines - rows[name]) > max(100, lines // 7):
+            yield f"doc/parts.md: {name or '.'} has {lines} lines, not {rows[name]}"
+
+
+def tracked():
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.split("\0")
+    return {name: (ROOT / name).read_bytes().count(b"\n") for name in filter(None, listed) if (ROOT / name).is_file()}
+
+
 CHAPTERS = ("range-index", "holes")
 
 
@@ -138,9 +155,14 @@ def main():
     found = [f"doc/map.md: {line}" for line in wrong(text)]
     for name in CHAPTERS:
         found += wrong_lists(f"doc/{name}.md", (ROOT / f"doc/{name}.md").read_text())
+    parts, files = (ROOT / "doc/parts.md").read_text(), tracked()
+    found += wrong_parts(parts, files) if files else []  # an archive has no list of its files
     if found:
         sys.exit("\n".join(found))
     # the test can fail
+    if files and not (list(wrong_parts(parts.replace("| `src/store` | ", "| `src/store` | 1"), files)) and
+                      list(wrong_parts(parts + "| `no/part` | 5 | - | - |\n", files))):
+        sys.exit("a wrong part is not noticed")
     for before, after in (
             ("`src/tree/way/` |", "`src/tree/path/` |"), ("`leaf_insert()`", "`leaf_add()`"), ("| `python/` |", "| `rust/` |"),
             ("passes seven files", "passes six files"), ("passes nine files", "passes files"),

@@ -294,7 +294,6 @@ static void dumps(void)
 	text = NULL;
 	text_size = 0;
 
-	/* tests/cli/show parses it */
 	lath_index_dump(&list, LATH_DUMP_JSON, append, &list);
 	assert(count("{\"node\":") == stats.leaves + stats.inner_nodes);
 	assert(count("\"level\":0,") == stats.leaves && count("\"right\":0,") == stats.levels);

@@ -61,14 +61,14 @@ struct item_kind {
         it.key = key(i);
         it.size = put_value(i, values, it.value);
     }
-        // The sum of the first bytes of the values of items [first, last), which get() must return.
+    // The sum of the first bytes of the values of items [first, last), which get() must return.
     std::uint64_t worth(std::uint64_t first, std::uint64_t last) const;
 
 private:
     static std::uint64_t random_bits(std::uint64_t i, std::uint64_t which) {
         return mix_bits(i * 8 + which + 7 * golden_ratio);
     }
-        // Writes a value and returns its size.
+    // Writes a value and returns its size.
     int put_value(std::uint64_t i, item_values which, char* to) const {
         switch (which) {
         case item_values::decimal:
@@ -107,7 +107,7 @@ private:
         to[n] = 0;
         return n + 1;
     }
-        // Letters a to p.
+    // Letters a to p.
     static int put_letters(std::uint64_t i, int n, char* to) {
         for (unsigned w = 0; w < 8; ++w) {
             std::uint64_t letters =
@@ -140,31 +140,31 @@ struct scan_result {
 class store_bench {
 public:
     virtual ~store_bench() = default;
-        // Puts items in, not timed. May be faster than set(), but leaves memory as set() would.
+    // Puts items in, not timed. May be faster than set(), but leaves memory as set() would.
     virtual void fill(std::uint64_t first, std::uint64_t last, const item_kind& kind) {
         set(first, last, kind);
     }
-        // Sets items [first, last), one call each.
+    // Sets items [first, last), one call each.
     virtual void set(std::uint64_t first, std::uint64_t last, const item_kind& kind) = 0;
-        // Gets them, one call each. Returns the sum of the first bytes of their values.
+    // Gets them, one call each. Returns the sum of the first bytes of their values.
     virtual std::uint64_t get(std::uint64_t first, std::uint64_t last, const item_kind& kind) = 0;
-        // Whether there are batched calls; then mset and mget do the same with them.
+    // Whether there are batched calls; then mset and mget do the same with them.
     virtual bool batched() const { return false; }
     virtual void mset(std::uint64_t, std::uint64_t, const item_kind&) {}
     virtual std::uint64_t mget(std::uint64_t, std::uint64_t, const item_kind&) { return 0; }
-        // Whether there are counters; then incr() adds one to a counter this many times, by one
-        // call each, and take_count() removes it and returns its value. Several threads may be in
-        // incr at once.
+    // Whether there are counters; then incr() adds one to a counter this many times, by one
+    // call each, and take_count() removes it and returns its value. Several threads may be in
+    // incr at once.
     virtual bool counts() const { return false; }
     virtual void incr(std::uint64_t, std::uint64_t) {}
     virtual std::int64_t take_count(std::uint64_t) { return 0; }
     virtual bool ordered() const { return true; }
     virtual scan_result scan() { return {}; }
-        // Returns the whole value of a key, or an empty string if the key is not there. The value
-        // that was set has this size, for structures that keep none.
+    // Returns the whole value of a key, or an empty string if the key is not there. The value
+    // that was set has this size, for structures that keep none.
     virtual std::string value(std::uint64_t key, int size) = 0;
-        // Provides the memory that this many timed sets will take, if the structure has a call for
-        // that.
+    // Provides the memory that this many timed sets will take, if the structure has a call for
+    // that.
     virtual void prepare(std::uint64_t) {}
 };
 
@@ -209,14 +209,14 @@ using store_factory = std::function<std::unique_ptr<store_bench>()>;
 
 // Each is measured in its own process (tables/store/worker.hpp).
 struct store_subject : subject {
-    store_factory make;        // empty: not in this build
+    store_factory make; // empty: not in this build
     std::vector<std::string> environment; // of its process, NAME=VALUE
-        // For a library that the environment preloads: a symbol that must be there then, and the
-        // package.
+                                          // For a library that the environment preloads: a symbol
+                                          // that must be there then, and the package.
     const char* symbol = nullptr;
     const char* package = "";
-    bool small_pages = false;     // its process gets no huge pages
-    bool many_threads = true;     // false: one writer only
+    bool small_pages = false; // its process gets no huge pages
+    bool many_threads = true; // false: one writer only
     std::vector<std::string> arguments; // of lath bench store in its process
 };
 

@@ -7,12 +7,9 @@ fio3.log and fio3-doubles.log were written by fio 3.33:
       --filename=f0:f1 --write_iolog=fio3.log
   fio --name=r --ioengine=null --iodepth=8 --rw=randread --bs=4k --size=64m --number_ios=12
       --write_iolog=fio3-doubles.log
-The text of blkparse comes from blkparse itself (package blktrace), run on the binary made here.
 """
 import pathlib
 import struct
-import subprocess
-import tempfile
 
 here = pathlib.Path(__file__).resolve().parent / "samples"
 TERA = 1 << 40
@@ -47,16 +44,8 @@ def main():
     v2 = ["fio version 2 iolog"] + [line.split(" ", 1)[1] for line in text[1:]]
     v2.insert(5, "f0 wait 200 0")
     (here / "fio2.log").write_text("\n".join(v2) + "\n")
-    (here / "msr.csv").write_text("".join(
-        f"{128166372000000000 + t * 10},hm,1,{a.capitalize()},{o},{s},413\n" for t, o, s, a in requests()))
-    (here / "spc.txt").write_text("".join(
-        f"0,{o // 512},{s},{a[0].upper()},{t / 1e6:.6f}\n" for t, o, s, a in requests()))
     (here / "little.blktrace.0").write_bytes(binary("<"))
     (here / "big.blktrace.0").write_bytes(binary(">"))
-    with tempfile.TemporaryDirectory() as work:
-        (pathlib.Path(work) / "t.blktrace.0").write_bytes(binary("<"))
-        done = subprocess.run(["blkparse", "-i", "t"], cwd=work, capture_output=True, text=True, check=True)
-    (here / "blkparse.txt").write_text(done.stdout)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
-"""make_written.py: traces as fio and blkparse write them, into samples/written.
+"""make_written.py: traces as fio and blktrace write them, into samples/written.
 
-The logs come from fio (package fio 3.33), a job per kind of request. The texts come from blkparse (package blktrace 1.2.0),
-which reads binary records made here: one trace with all that a record can be, with and without queue and issue records.
+The logs come from fio (package fio 3.33), a job per kind of request. The binary
+records are made here: one trace with all that a record can be, with and without queue and issue records.
 """
 import pathlib
 import struct
@@ -107,15 +107,6 @@ def binary(actions):
     return t.out
 
 
-def blkparse(name, out, *options, more=None):
-    with tempfile.TemporaryDirectory() as work:
-        for cpu, data in out.items():
-            (pathlib.Path(work) / f"sda.blktrace.{cpu}").write_bytes(data)
-        done = subprocess.run(["blkparse", "-i", "sda", *options], cwd=work, capture_output=True, check=True)
-    (here / name).write_bytes(done.stdout + (more or b""))
-    return done.stdout
-
-
 def main():
     here.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as work:
@@ -125,18 +116,6 @@ def main():
     (here / "whole.blktrace").write_bytes(whole[0])
     (here / "issue.blktrace").write_bytes(binary({ISSUE, COMPLETE})[0])
     (here / "complete.blktrace").write_bytes(binary({COMPLETE})[0])
-    plain = blkparse("plain.blkparse", whole)
-    blkparse("times.blkparse", whole, "-t")
-    blkparse("programs.blkparse", whole, "-s", "-t")
-    blkparse("quiet.blkparse", whole, "-q")
-    blkparse("names.blkparse", whole, "-h", "-s", "-v")
-    blkparse("issue.blkparse", whole, "-a", "issue")
-    blkparse("complete.blkparse", whole, "-a", "complete")
-    blkparse("issue-complete.blkparse", binary({ISSUE, COMPLETE}))
-    blkparse("reads.blkparse", whole, "-a", "read")
-    blkparse("window.blkparse", whole, "-w", "0.00001:0.00005")
-    blkparse("twice.blkparse", whole, more=plain)
-    blkparse("header.blkparse", whole, "-f", "%D %2c %8s %5T.%9t %5p %2a %3d %S + %n [%C]\\n")
 
 
 if __name__ == "__main__":
