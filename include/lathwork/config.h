@@ -57,6 +57,13 @@ extern "C" {
 #define LATH_API
 #endif
 
+/* A pointer as another one or as a number, for inline functions of these headers. */
+#ifdef __cplusplus
+#define LATH_CAST(type, value) reinterpret_cast<type>(value)
+#else
+#define LATH_CAST(type, value) ((type)(value))
+#endif
+
 /* Size of struct lath_index; locks are larger in a kernel with lockdep. */
 #if defined(__KERNEL__) && defined(CONFIG_DEBUG_LOCK_ALLOC)
 #define LATH_INDEX_WORDS 128

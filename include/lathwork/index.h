@@ -404,13 +404,13 @@ LATH_API void lath_index_dump(struct lath_index *index, enum lath_dump_format fo
 /* Slot mode: the same calls on embedded slots. */
 static inline struct lath_slot *lath_item_slot(const struct lath_item *item)
 {
-	return (struct lath_slot *)(uintptr_t)item->value;
+	return LATH_CAST(struct lath_slot *, item->value);
 }
 
 static inline int lath_index_insert(struct lath_index *index, struct lath_slot *slot,
 				    struct lath_slot **conflict)
 {
-	struct lath_item item = { slot->key, slot->size, (uint64_t)(uintptr_t)slot };
+	struct lath_item item = { slot->key, slot->size, LATH_CAST(uint64_t, slot) };
 	struct lath_item there;
 	int ret = lath_index_insert_item(index, &item, conflict ? &there : NULL);
 

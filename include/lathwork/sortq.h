@@ -267,12 +267,13 @@ static inline struct lath_request *lath_sortq_dispatch(struct lath_sortq *queue)
 {
 	struct lath_sortq_gate *gate = &queue->gate;
 	uint64_t entry = *gate->next;
+	void *at;
 
 	if (!gate->quick_out || entry - gate->base >= gate->limit)
 		return lath_sortq_dispatch_slow(queue);
 	gate->next++;
-	return (struct lath_request *)(void *)(gate->requests +
-					       (entry & LATH_TAG_MASK) * gate->stride);
+	at = gate->requests + (entry & LATH_TAG_MASK) * gate->stride;
+	return LATH_CAST(struct lath_request *, at);
 }
 
 /* Dispatches up to n requests to out[]. Returns their number. */

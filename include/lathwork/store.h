@@ -76,7 +76,7 @@ struct lath_store_key {
 
 static inline struct lath_store_key lath_key_number(uint64_t number)
 {
-	struct lath_store_key key = { (const void *)0, number };
+	struct lath_store_key key = { NULL, number };
 	return key;
 }
 

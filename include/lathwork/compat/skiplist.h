@@ -104,7 +104,8 @@ struct sl_list {
 	struct lath_index *index; /* not embedded: a struct sl_list may come from malloc() */
 };
 
-#define sl_container(ptr, type, member) ((type *)(void *)((char *)(ptr) - offsetof(type, member)))
+#define sl_container(ptr, type, member) \
+	LATH_CAST(type *, LATH_CAST(void *, LATH_CAST(char *, ptr) - offsetof(type, member)))
 #define sl_entry(ptr) sl_container(ptr, struct sl_leaf, node)
 #define sl_slot_entry(ptr, type, member) sl_container(ptr, type, member)
 
@@ -140,7 +141,7 @@ static inline void sl_fini_list(struct sl_list *list)
 
 static inline struct sl_slot *sl_item_slot(const struct lath_item *item)
 {
-	return (struct sl_slot *)(uintptr_t)item->value;
+	return LATH_CAST(struct sl_slot *, item->value);
 }
 
 /* Takes a free set of nodes. Returns its number, or SL_PRELOADS if there is none. */
@@ -153,7 +154,7 @@ static inline int sl_take_preload(struct sl_list *list)
 		if (!~old)
 			return SL_PRELOADS;
 		i = __builtin_ctzll(~old);
-	} while (!__atomic_compare_exchange_n(&list->taken, &old, old | (uint64_t)1 << i, 1,
+	} while (!__atomic_compare_exchange_n(&list->taken, &old, old | 1ull << i, 1,
 					      __ATOMIC_ACQUIRE, __ATOMIC_RELAXED));
 	return i;
 }
@@ -161,7 +162,7 @@ static inline int sl_take_preload(struct sl_list *list)
 static inline void sl_give_preload(struct sl_list *list, int i)
 {
 	/* pairs with sl_take_preload */
-	__atomic_fetch_and(&list->taken, ~((uint64_t)1 << i), __ATOMIC_RELEASE);
+	__atomic_fetch_and(&list->taken, ~(1ull << i), __ATOMIC_RELEASE);
 }
 
 /* Returns a token >= 0, or a negative errno. */
@@ -185,7 +186,7 @@ static inline int skiplist_preload(struct sl_list *list, gfp_t gfp_mask)
 /* 0 | -EEXIST (the range overlaps another) | -EINVAL | -ENOMEM */
 static inline int skiplist_insert(struct sl_list *list, struct sl_slot *slot, int preload_token)
 {
-	struct lath_item item = { slot->key, slot->size, (uint64_t)(uintptr_t)slot };
+	struct lath_item item = { slot->key, slot->size, LATH_CAST(uint64_t, slot) };
 	int ret = -EAGAIN;
 
 	if (preload_token < 0)
@@ -216,11 +217,11 @@ static inline int skiplist_insert_hole(struct sl_list *list, unsigned long hint,
 	memset(&want, 0, sizeof(want));
 	want.size = size;
 	want.align = align;
-	want.high = (uint64_t)limit + 1;
+	want.high = limit + 1ull;
 	want.hint = hint;
 	want.policy = LATH_HOLE_NEXT;
 	slot->size = size;
-	ret = lath_index_insert_hole(list->index, &want, (uint64_t)(uintptr_t)slot, &key);
+	ret = lath_index_insert_hole(list->index, &want, LATH_CAST(uint64_t, slot), &key);
 	if (!ret)
 		slot->key = key;
 	return ret;
@@ -278,12 +279,12 @@ static inline struct sl_leaf *sl_fill_leaf(struct sl_leaf *leaf, const struct la
 	leaf->node.ptrs[0].prev = NULL;
 	leaf->node.ptrs[0].next = NULL;
 	leaf->node.list = NULL;
-	for (i = 0; i < n; i++) {
-		leaf->keys[i] = (unsigned long)items[i].key;
+	leaf->nr = 0;
+	for (i = 0; i < n; i++, leaf->nr++) {
+		leaf->keys[i] = items[i].key;
 		leaf->ptrs[i] = sl_item_slot(&items[i]);
 	}
-	leaf->nr = (int)n;
-	leaf->max = (unsigned long)(items[n - 1].key + items[n - 1].size);
+	leaf->max = items[n - 1].key + items[n - 1].size;
 	return leaf;
 }
 
@@ -300,7 +301,7 @@ static inline struct sl_leaf *sl_copy_leaf(struct sl_list *list, struct sl_leaf 
 
 static inline struct sl_leaf *sl_new_leaf(void)
 {
-	return (struct sl_leaf *)malloc(sizeof(struct sl_leaf));
+	return LATH_CAST(struct sl_leaf *, malloc(sizeof(struct sl_leaf)));
 }
 
 /* NULL: the list is empty, or no memory. */

@@ -186,7 +186,7 @@ public:
     result load(std::istream& from, std::uint64_t cookie = 0, std::string* why = nullptr) {
         auto get = [&](void* data, std::size_t size) -> std::int64_t {
             from.read(static_cast<char*>(data), static_cast<std::streamsize>(size));
-            return from.bad() ? -EIO : static_cast<std::int64_t>(from.gcount());
+            return from.bad() ? -EIO : from.gcount();
         };
         detail::guarded read(get, -EIO);
         char report[200] = "";

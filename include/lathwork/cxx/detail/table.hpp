@@ -102,7 +102,7 @@ public:
         if (behind) {
             if (at == last)
                 return false;
-            at += back ? -1 : 1;
+            at = back ? at - 1 : at + 1;
         }
         lath_item item;
         if ((back ? lath_index_floor_item : lath_index_ceiling_item)(native(), at, &item) != 0)
