@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <random>
 #include <thread>
 #include <vector>
@@ -201,4 +202,22 @@ TEST_CASE("threads never get the same address") {
     CHECK(faults == 0);
     CHECK(space.empty());
     CHECK(space.stats().largest == units);
+}
+
+TEST_CASE("threads free different parts of one allocation") {
+    constexpr std::uint64_t parts = 200000;
+    range_allocator space(0, 0);
+    auto all = space.allocate(4 * parts);
+    REQUIRE(all);
+    std::atomic<unsigned> refused{0};
+    std::vector<std::thread> threads;
+    for (unsigned id = 0; id < 3; id++)
+        threads.emplace_back([&, id] {
+            for (std::uint64_t i = id; i < parts; i += 3)
+                refused += !space.free(range::sized(all->key + 4 * i, 4));
+        });
+    for (auto& t : threads)
+        t.join();
+    CHECK(refused == 0);
+    CHECK(space.empty());
 }
