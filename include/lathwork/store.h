@@ -44,9 +44,11 @@
  *   -ENOENT  no such key                        -EEXIST  add: the key is present
  *   -EAGAIN  cas, set_if: another value is present
  *   -EINVAL  wrong kind of key, or not a number
- *   -ERANGE  a number does not fit in 64 bits   -E2BIG   key above 65535 bytes, value from 2^40
- * bytes -ENOMEM  the machine has no more memory     -EROFS   opened to be read only -ENOSPC  the
- * store's limit is reached and nothing may or can be evicted -EOPNOTSUPP  see each call
+ *   -ERANGE  a number does not fit in 64 bits
+ *   -E2BIG   key above 65535 bytes, or a value from 2^40 bytes on
+ *   -ENOMEM  the machine has no more memory
+ *   -ENOSPC  the store's limit is reached, and nothing may or can be evicted
+ *   -EROFS   opened to be read only             -EOPNOTSUPP  see each call
  *
  * Calls on a whole store also store a reason as text: lath_store_reason().
  *

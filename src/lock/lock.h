@@ -106,9 +106,14 @@ static inline void bucket_lock(struct bucket *bucket)
 	smp_mb__after_atomic(); /* pairs with bucket_lock */
 }
 
+static inline bool bucket_locked(const struct bucket *bucket)
+{
+	return READ_ONCE(bucket->word) & LOCKED;
+}
+
 static inline void bucket_unlock(struct bucket *bucket)
 {
-	LATH_ASSERT(READ_ONCE(bucket->word) & LOCKED);
+	LATH_ASSERT(bucket_locked(bucket));
 	/* pairs with bucket_lock */
 	smp_store_release(&bucket->word, bucket->first ? OCCUPIED : 0);
 	preempt_enable();

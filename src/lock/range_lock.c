@@ -60,10 +60,11 @@
 /* Threads woken after the bucket's lock is released; more are woken with it. */
 #define WAKES 8
 
-/* Puts an entry where `link` leads: at the beginning of a bucket's list, or at its end. */
+/* Puts an entry where `link` leads: at the beginning of the locked bucket's list, or at its end. */
 static inline void entry_add(struct entry *entry, struct hold *hold, struct bucket *bucket,
 			     struct entry **link)
 {
+	LATH_ASSERT(bucket_locked(bucket) && (link == &bucket->first || link == bucket->end));
 	entry->hold = hold;
 	entry->bucket = bucket;
 	entry->next = *link;
@@ -72,17 +73,21 @@ static inline void entry_add(struct entry *entry, struct hold *hold, struct buck
 	*(entry->next ? &entry->next->link : &bucket->end) = &entry->next;
 }
 
+/* The entry's bucket is locked. */
 static void entry_remove(struct entry *entry)
 {
+	LATH_ASSERT(bucket_locked(entry->bucket) && *entry->link == entry);
 	*entry->link = entry->next;
 	*(entry->next ? &entry->next->link : &entry->bucket->end) = entry->link;
 }
 
+/* Returns how many entries of the locked bucket block this one, which is in its list or will be. */
 static inline u64 count_blockers(const struct bucket *bucket, const struct entry *entry)
 {
 	const struct entry *e;
 	u64 n = 0;
 
+	LATH_ASSERT(bucket_locked(bucket));
 	for (e = bucket->first; e && e != entry; e = e->next)
 		n += blocks(e, entry);
 	return n;
@@ -119,7 +124,7 @@ static void unblock(struct entry *entry, struct wakes *wakes)
 {
 	struct hold *hold = entry->hold;
 
-	LATH_ASSERT(READ_ONCE(hold->blockers));
+	LATH_ASSERT(bucket_locked(entry->bucket) && READ_ONCE(hold->blockers));
 	/* pairs with wait_for_turn */
 	if (lath_fetch_add_release(&hold->blockers, -1ull) != 1)
 		return;
@@ -139,7 +144,7 @@ static void wake(const struct wakes *wakes)
 		lath_wake(wakes->state[i]);
 }
 
-/* The locked entry leaves its list. */
+/* The entry leaves the list of its locked bucket. */
 static inline void leave_list(struct entry *entry, struct wakes *wakes)
 {
 	struct entry *e;
@@ -487,7 +492,8 @@ void lath_range_unlock(struct lath_range_locks *locks, struct lath_range_hold *h
 
 /* ---- changing what is held ---- */
 
-/* Sets bounds within the old ones, and the mode, or a less exclusive one. */
+/* Sets bounds within the old ones, and the mode, or a less exclusive one. In a call; no lock held:
+ * it takes those of the range's buckets. */
 static void give_up(struct hold *hold, u64 first, u64 last, unsigned int mode)
 {
 	struct hold after = { .first = first, .last = last, .mode = (u8)mode, .cls = hold->cls };

@@ -13,8 +13,9 @@
 //       if (auto who = sessions.find(inside, 7)) // in place
 //           use(*who);
 //   }
-//   sessions.update(7, [](const session& s) { return s.renewed(); }); // find, check, change: a
-//   step if (auto old = sessions.erase(7)) // what was there; destroyed after its last reader
+//   // find, check and change in one step
+//   sessions.update(7, [](const session& s) { return s.renewed(); });
+//   if (auto old = sessions.erase(7)) // what was there
 //       log(*old);
 //   for (const auto& [id, who] : sessions.within(100, 200))
 //       use(id, who);

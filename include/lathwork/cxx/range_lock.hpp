@@ -3,8 +3,7 @@
 // lathwork/cxx/range_lock.hpp - locks on ranges of keys (lathwork/range_lock.h) for C++20.
 //
 //   range_locks   the locks of one address space
-//   range_guard   a range that is held until the end of its scope, as std::unique_lock holds a
-//   mutex
+//   range_guard   a range that is held until the end of its scope
 //
 // Ranges are half-open, [first, end); an end of 0 is 2^64. A guard has the range's place in the
 // lists of the locks, so it can be neither copied nor moved: a function may return one that it has

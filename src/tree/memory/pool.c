@@ -386,9 +386,10 @@ static struct node *take(struct tree *tree, enum pool_kind kind)
  * pages. */
 static bool chunk_leaves(struct chunk *chunk)
 {
-	const struct pool *pool = chunk->pool;
+	struct pool *pool = chunk->pool;
 	u64 left = pool->capacity - chunk->capacity;
 
+	LATH_ASSERT(lath_spin_mine(&pool->lock));
 	if (chunk->used || chunk->block || !LATH_DISCARDS ||
 	    (!chunk->leaving && left < pool->nodes + pool->nodes / IDLE))
 		return false;
@@ -704,8 +705,9 @@ struct node *node_alloc_kept(struct tree *tree, enum pool_kind kind)
  * its own is, it goes to the list *idle. Pool locked. */
 static void choose_chunk(struct chunk *chunk, u64 *kept, struct chunk **idle)
 {
-	const struct pool *pool = chunk->pool;
+	struct pool *pool = chunk->pool;
 
+	LATH_ASSERT(lath_spin_mine(&pool->lock));
 	if (chunk->leaving || chunk->block || chunk_bare(chunk) ||
 	    *kept < pool->nodes + chunk->capacity)
 		return;
@@ -727,6 +729,7 @@ static void keep_all(struct pool *pool)
 {
 	struct chunk *chunk;
 
+	LATH_ASSERT(lath_spin_mine(&pool->lock));
 	for (chunk = pool->chunks; chunk; chunk = chunk->next) {
 		if (!chunk->leaving || !chunk->used)
 			continue;

@@ -570,6 +570,7 @@ static unsigned int merge_run(struct merging *m, u64 *key, size_t *steps, struct
 	int i = (int)inner_slot(m->up, *key);
 	unsigned int n = 0, looked;
 
+	LATH_ASSERT(node_is_locked(m->up));
 	for (looked = 0; looked < RUN && *steps && i >= 0; looked++, --*steps) {
 		u64 separator = node_key(m->up, (unsigned int)i);
 

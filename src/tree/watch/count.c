@@ -108,6 +108,7 @@ static u64 count_node(struct tree *tree, struct node *node)
 {
 	u64 live = node->live, sum = COUNT_VALID;
 
+	LATH_ASSERT(node_is_locked(node));
 	if (!node_level(node)) {
 		WRITE_ONCE(node->counted, 1);
 		if (tree->weight) {

@@ -494,6 +494,7 @@ static bool note_raise(const struct tree *tree, struct node *up, unsigned int i,
 	struct gap_undo_node *to = &undo->level[level - 1];
 	struct gap gap;
 
+	LATH_ASSERT(node_is_locked(up));
 	if (!undo->leaf || level > GAP_UNDO_LEVELS || undo->levels != level - 1 ||
 	    node_key(up, i) != first || inner_end(up, i) != last)
 		return false;
@@ -664,6 +665,7 @@ static bool promises_run(const struct gap *own, u64 first, u64 last, u64 *room)
 static void note_erase(struct gap_undo *undo, struct node *leaf, unsigned int i, bool open,
 		       u64 first, u64 last, const struct gap *own)
 {
+	LATH_ASSERT(node_is_locked(leaf));
 	undo->leaf = open || highest_slot(first, last) >= GAP_UNDO_ALIGNS ? NULL : leaf;
 	undo->levels = 0;
 	if (!undo->leaf)
