@@ -177,9 +177,9 @@ class RangeLockSubject(core.Subject):
         if near:
             key = min(max(0, first + low), MAX)
             size = min(max(0, last + high - key + 1), MAX)
-        end = key + size - 1
+        end = key + size - 1 if key or size else MAX  # all keys
         call = lambda: self.lib.lath_range_resize(self.at, C.byref(self.holds[slot]), key, size)  # noqa: E731
-        if size == 0 or end > MAX or end < first or last < key:
+        if size == 0 < key or end > MAX or end < first or last < key:
             expect("resize", call(), EINVAL)
         else:
             way = self.in_way(key, end, mode, slot)
