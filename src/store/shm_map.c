@@ -609,7 +609,7 @@ int shm_remove(const char *name)
 	fd = shm_open(path, O_RDONLY | O_CLOEXEC, 0);
 	if (fd < 0)
 		return store_refuse(-errno, "shm:%s: %s", name, strerror(errno));
-	memset(magic, 0, sizeof(magic)); /* what is shorter is none */
+	memset(magic, 0, sizeof(magic));		  /* what is shorter is none */
 	ret = pread(fd, magic, sizeof(magic), 0) ? 0 : 1; /* empty: its maker died */
 	close(fd);
 	/* nothing is removed that is not a store */
