@@ -42,6 +42,7 @@ typedef int64_t s64;
 #define likely(x) (!!(x))
 #define unlikely(x) (!!(x))
 #define container_of(ptr, type, member) ((type *)((char *)(ptr) - offsetof(type, member)))
+#define LATH_TLS __thread
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 #define min(a, b)                       \
 	({                              \
@@ -177,7 +178,7 @@ static inline void lath_spin_init(struct lath_spinlock *lock)
 #define lath_irqs_off(any) ((void)(any))
 #define lath_irqs_on(any) ((void)(any))
 
-static inline bool lath_spin_held(const struct lath_spinlock *lock)
+static inline bool lath_spin_mine(const struct lath_spinlock *lock)
 {
 	return READ_ONCE(lock->held);
 }
