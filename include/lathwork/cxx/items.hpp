@@ -511,9 +511,7 @@ public:
         else
             return std::as_const(box_of(word)->value);
     }
-    static box* box_of(std::uint64_t word) {
-        return reinterpret_cast<box*>(word);
-    }
+    static box* box_of(std::uint64_t word) { return reinterpret_cast<box*>(word); }
 
     // The index does not have the word any more, but readers may look at its value.
     void retire(std::uint64_t word) {
@@ -581,9 +579,7 @@ struct slot_items {
     using reference = T&;
     using result = T*;
     static constexpr std::size_t chunk = 1; // an object erased behind us is never shown
-    static T* of(std::uint64_t word) {
-        return reinterpret_cast<T*>(word);
-    }
+    static T* of(std::uint64_t word) { return reinterpret_cast<T*>(word); }
     static std::uint64_t word(T* object) { return reinterpret_cast<std::uintptr_t>(object); }
     static shown show(const lath_item& item) { return of(item.value); }
     static reference give(shown object) { return *object; }

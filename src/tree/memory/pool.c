@@ -34,6 +34,7 @@ struct chunk {
 			       bare */
 	u8 block : 1;	    /* one block of memory, of which this struct is the first line */
 	u8 huge : 1;
+	u8 clear : 1;	/* its fresh nodes are zeros, or have been */
 	u8 leaving : 1; /* its nodes are being moved away (trim.c): hand out none of them */
 };
 _Static_assert(sizeof(struct chunk) == 64, "one line");
@@ -311,6 +312,9 @@ static struct node *taken_nodes(struct taken *taken)
 		WRITE_ONCE(node->chunk, taken->chunk);
 	for (i = 0; i < taken->n_fresh; i++) {
 		node = chunk_node(taken->chunk, taken->fresh + i);
+		/* searches look at entries that are not in use; a memory checker tells */
+		if (!taken->chunk->clear)
+			memset(node, 0, taken->chunk->pool->node_size);
 		WRITE_ONCE(node->lockword, taken->version);
 		WRITE_ONCE(node->chunk, taken->chunk);
 		WRITE_ONCE(node->right, taken->first);
@@ -398,6 +402,7 @@ static bool chunk_leaves(struct chunk *chunk)
 	if (chunk->link)
 		room_remove(chunk);
 	chunk->leaving = true;
+	chunk->clear = true;
 	chunk->free = NULL;
 	chunk->fresh = 0;
 	return true;
@@ -531,7 +536,8 @@ static struct chunk *new_pages(struct pool *pool, size_t bytes, bool huge)
 					 .memory = memory,
 					 .size = size,
 					 .capacity = (u16)(size / pool->node_size),
-					 .huge = huge };
+					 .huge = huge,
+					 .clear = !allocator_of(tree)->alloc };
 	else if (chunk)
 		small_free(tree, chunk, sizeof(*chunk));
 	return memory ? chunk : NULL;
@@ -612,7 +618,7 @@ static struct node *alloc_small(struct tree *tree)
 	pool->nodes = 1;
 	chunk_count(chunk, false);
 	node = chunk_node(chunk, 0);
-	node->lockword = 0;
+	memset(node, 0, offsetof(struct node, pair));
 	node->chunk = chunk;
 	return node;
 }
