@@ -3,7 +3,8 @@
  * intervals.h - a set of closed intervals with values, which may overlap.
  *
  * An interval is there once for each value. Up to packed_entries intervals are one sorted block;
- * more are the library's set (lathwork/interval.h).
+ * more are the library's set (lathwork/interval.h), and what it has many of at one place are
+ * groups.
  *
  * Threads: as map.h.
  */
@@ -11,14 +12,16 @@
 #define LATH_VALKEY_INTERVALS_H
 
 #include "lathwork/interval.h"
-#include "value.h"
+#include "map.h"
 
 #define INTERVALS_MIDDLE 4096
+/* Intervals of one class that begin at one number; further ones are a group. */
+#define INTERVALS_ALIKE 128
 
 struct intervals {
 	void *body; /* packed: a block of intervals; else the set */
 	uint64_t count;
-	uint64_t owned; /* bytes of values */
+	uint64_t owned; /* bytes of values and of groups */
 	uint8_t form;
 };
 
@@ -54,12 +57,22 @@ static inline struct window covering_all(uint64_t first, uint64_t last)
 	return (struct window){ 0, first, last, UINT64_MAX };
 }
 
+/* The key of a member of a group, as text: its last number, and the hash of its value. */
+struct member_key {
+	uint64_t last;
+	struct hash hash;
+};
+
 /* A search in no order. Between two steps the set must not change. */
 struct intervals_iter {
 	const struct intervals *set;
 	struct window window;
 	size_t at; /* packed */
 	struct lath_interval_iter full;
+	struct member_key low, high; /* of members of a group */
+	struct map_iter members;
+	uint64_t first; /* where they begin */
+	bool inside;
 };
 
 void intervals_begin(struct intervals_iter *iter, const struct intervals *set,

@@ -13,22 +13,24 @@ const struct map_bound map_lowest = { .infinite = -1 }, map_highest = { .infinit
 
 /* ---- making and ending ---- */
 
+bool map_begin(struct map *map, enum map_kind kind, bool keep)
+{
+	*map = (struct map){ .kind = (unsigned int)kind & 3, .keep = keep };
+	if (kind == MAP_STRINGS)
+		return (map->strings = strings_create());
+	lath_small_init(&map->numbers, &number_kind);
+	return true;
+}
+
 struct map *map_create(enum map_kind kind, bool keep)
 {
 	struct map *map = vk.TryAlloc(sizeof(*map));
 
-	if (!map)
-		return NULL;
-	*map = (struct map){ .kind = (unsigned int)kind & 3, .keep = keep };
-	if (kind != MAP_STRINGS) {
-		lath_small_init(&map->numbers, &number_kind);
-		return map;
+	if (map && !map_begin(map, kind, keep)) {
+		vk.Free(map);
+		map = NULL;
 	}
-	map->strings = strings_create();
-	if (map->strings)
-		return map;
-	vk.Free(map);
-	return NULL;
+	return map;
 }
 
 /* Takes note of a value that came, and of one that went (0: none). */

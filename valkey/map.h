@@ -37,6 +37,8 @@ struct map_key {
 };
 
 struct map *map_create(enum map_kind kind, bool keep);
+/* The same in a block of the server's memory that begins with the map. false: no memory */
+bool map_begin(struct map *map, enum map_kind kind, bool keep);
 void map_free(struct map *map);
 /* NULL: no memory */
 struct map *map_copy(const struct map *map);

@@ -3,6 +3,10 @@
  * value.c - words, numbers as text, and the server's memory.
  */
 #include <string.h>
+#include <sys/random.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 #include "api.h"
 #include "lathwork/config.h"
@@ -159,6 +163,17 @@ bool value_equal(word value, const char *data, size_t size)
 	struct bytes view = value_view(&value, text);
 
 	return view.size == size && !memcmp(view.data, data, size);
+}
+
+struct hash hash_bytes(struct bytes bytes)
+{
+	static uint64_t seed;
+	XXH128_hash_t hash;
+
+	if (!seed && (getrandom(&seed, sizeof(seed), 0) != sizeof(seed) || !seed))
+		seed = 1;
+	hash = XXH3_128bits_withSeed(bytes.data, bytes.size, seed);
+	return (struct hash){ hash.low64, hash.high64 };
 }
 
 size_t value_memory(word value)

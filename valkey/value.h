@@ -41,6 +41,10 @@ struct bytes value_view(const word *value, char *text);
 bool value_equal(word value, const char *data, size_t size);
 /* Compares as memcmp() does, a shorter string before a longer one that begins with it. */
 int compare_bytes(struct bytes a, struct bytes b);
+/* Another one in each process: clients cannot choose strings that have the same. */
+struct hash {
+	uint64_t low, high;
+} hash_bytes(struct bytes bytes);
 /* Bytes of the server's memory that the word owns. */
 size_t value_memory(word value);
 static inline bool value_owns(word value)

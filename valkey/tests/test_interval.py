@@ -58,6 +58,65 @@ def test_against_a_list(form):
     assert form("LATH.INTERVAL.LEN", "i") == len(model)
 
 
+def test_many_at_one_place(form):
+    """Few first and last numbers, many values: against a list."""
+    rng = random.Random(6)
+    model, most = set(), 0
+    for step in range(40):
+        more = {(first := rng.choice((100, 130, 5000)), first + rng.choice((0, 1000, rng.randrange(900, 1060), 10**6)),
+                 f"{'a longer value ' * (rng.random() < .3)}{rng.randrange(40)}") for _ in range(500)}
+        fewer = set(rng.sample(sorted(model), len(model) * rng.choice((1, 2, 4, 4)) // 4)) if step % 3 == 2 else set()
+        assert form("LATH.INTERVAL.ADD", "i", *(word for one in sorted(more) for word in one)) == len(more - model)
+        model |= more
+        if fewer:
+            assert form("LATH.INTERVAL.REM", "i", *(word for one in sorted(fewer) for word in one)) == len(fewer)
+        most = max(most, len(model))
+        model -= fewer
+        assert form("LATH.INTERVAL.LEN", "i") == len(model) and form("LATH.INTERVAL.COUNT", "i", "-", "+") == len(model)
+        for a, b in ((0, 110), (0, 1110), (1100, 1120), (1190, 1190), (120, 1130), (100, TOP), (0, TOP), (0, 6010), (0, 6000)):
+            assert found(form("LATH.INTERVAL.OVERLAPS", "i", a, b)) == sorted(x for x in model if x[0] <= b and x[1] >= a)
+            assert found(form("LATH.INTERVAL.WITHIN", "i", a, b)) == sorted(x for x in model if x[0] >= a and x[1] <= b)
+            assert found(form("LATH.INTERVAL.CONTAINS", "i", a, b)) == sorted(x for x in model if x[0] <= a and x[1] >= b)
+        for point in (0, 125, 1120, 1195, 4990, 6050, 10**7):
+            near = form("LATH.INTERVAL.NEAREST", "i", point)
+            if near:
+                assert (near[0], near[1], near[2].decode()) in model
+                assert max(near[0] - point, point - near[1], 0) == min(max(x[0] - point, point - x[1], 0) for x in model)
+        if model:
+            form("COPY", "i", "copy", "REPLACE")
+            form("RESTORE", "restored", 0, form("DUMP", "i"), "REPLACE")
+            assert len(set(form("DEBUG", "DIGEST-VALUE", "i", "copy", "restored"))) == 1
+            assert form("MEMORY", "USAGE", "i", "SAMPLES", 0) < 220 * most + 20000
+    form("LATH.INTERVAL.REM", "i", *(word for one in model for word in one))
+    assert form("EXISTS", "i") == 0
+
+
+def microseconds(server, *words):
+    server("CONFIG", "RESETSTAT")
+    server(*words)
+    stat = next(value for name, value in server("INFO", "commandstats").items() if name.lower() == f"cmdstat_{words[0].lower()}")
+    return float(stat["usec"])
+
+
+@pytest.mark.parametrize("place", [lambda k: (0, 1, f"v{k}"), lambda k: (0, 40000 + k, "v"), lambda k: (0, 120000 - k, "v")],
+                         ids=["equal", "longer", "shorter"])
+def test_the_cost_of_many_at_one_place(form, place):
+    """The time of N is in proportion to N, not to its square."""
+    def least(n):
+        words = [word for k in range(n) for word in place(k)]
+        times = []
+        for _ in range(3):
+            form("FLUSHALL")
+            times.append([microseconds(form, "LATH.INTERVAL.ADD", "i", *words), microseconds(form, "LATH.INTERVAL.OVERLAPS", "i", 0, TOP),
+                          microseconds(form, "RESTORE", "j", 0, form("DUMP", "i")), microseconds(form, "LATH.INTERVAL.REM", "i", *words)])
+            if sum(times[-1]) > 20e6:
+                break
+        return [min(column) for column in zip(*times)]
+
+    few, many = least(2500), least(40000)
+    assert all(b < 60 * a for a, b in zip(few, many)), (few, many)
+
+
 def test_wrong_use(server):
     server("SET", "text", "x")
     with pytest.raises(ResponseError, match="WRONGTYPE"):
