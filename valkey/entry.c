@@ -4,6 +4,7 @@
  */
 #include "entry.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,11 +60,12 @@ static bool parse_float(struct bytes text, uint64_t *code)
 			return false;
 	memcpy(copy, text.data, text.size);
 	copy[text.size] = 0;
+	errno = 0;
 	number = strtod(copy, &end);
-	if (*end || isnan(number))
+	if (*end || (errno == ERANGE && (isinf(number) || number == 0)))
 		return false;
 	*code = float_code(number);
-	return true;
+	return entry_valid(MAP_FLOATS, *code);
 }
 
 bool entry_parse(enum map_kind kind, struct bytes text, uint64_t *code)
@@ -93,6 +95,15 @@ uint64_t entry_raw(enum map_kind kind, uint64_t code)
 	default:
 		return code;
 	}
+}
+
+bool entry_valid(enum map_kind kind, uint64_t code)
+{
+	uint64_t raw = entry_raw(kind, code);
+	double number;
+
+	memcpy(&number, &raw, sizeof(number));
+	return kind != MAP_FLOATS || (!isnan(number) && float_code(number) == code);
 }
 
 static size_t print_float(char *text, uint64_t raw)

@@ -24,9 +24,11 @@ bool entry_kind(const struct vk_string *string, enum map_kind *kind);
 #define ENTRY_TEXT 32
 
 /* Parses a key of a kind other than MAP_STRINGS. NUMBERS and SIGNED: in their usual form, without
- * '+' and leading zeros; FLOATS: as strtod() has them, without hexadecimal ones, at most 120 bytes.
- */
+ * '+' and leading zeros; FLOATS: as strtod() has them, without hexadecimal ones and those that are
+ * too large for a double or too small, at most 120 bytes. */
 bool entry_parse(enum map_kind kind, struct bytes text, uint64_t *code);
+/* Is this a code that entry_parse() gives? Of FLOATS not all numbers are one. */
+bool entry_valid(enum map_kind kind, uint64_t code);
 /* Writes a key without an end, into ENTRY_TEXT bytes; of FLOATS the shortest text that is read as
  * the same double. Returns its length. */
 size_t entry_print(enum map_kind kind, char *text, uint64_t code);

@@ -327,7 +327,8 @@ static long long erase_range(struct opened *opened, const struct map_bound *low,
 			     const struct map_bound *high, bool back, uint64_t limit, bool reply)
 {
 	struct map *map = opened->value;
-	struct vk_string *keys[MAP_BATCH];
+	struct vk_string *keys[MAP_BATCH]; /* as replicas get them, and strings to erase */
+	uint64_t codes[MAP_BATCH];
 	char text[ENTRY_TEXT];
 	struct map_entry entry;
 	struct map_iter iter;
@@ -344,15 +345,14 @@ static long long erase_range(struct opened *opened, const struct map_bound *low,
 				key = (struct bytes){ text, entry_print(map->kind, text,
 									entry.key.number) };
 			keys[n] = vk.CreateString(NULL, key.data, key.size);
+			codes[n] = entry.key.number;
 			if (reply)
 				reply_entry(opened->ctx, map->kind, &entry);
 		}
 		for (i = 0; i < n; i++) {
-			struct map_key key = { 0, text_of(keys[i]) };
-			int ret;
+			struct map_key key = { codes[i], text_of(keys[i]) };
+			int ret = map_erase(map, &key, NULL);
 
-			entry_parse(map->kind, key.string, &key.number);
-			ret = map_erase(map, &key, NULL);
 			LATH_ASSERT(ret == 1); /* the iterator has just read it */
 			erased += ret;
 		}

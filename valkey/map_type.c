@@ -68,7 +68,8 @@ static void load_entry(struct image *image, struct map *map, uint64_t *next, boo
 		uint64_t ahead = image_number(image);
 
 		image->bad = image->bad || (!first && !*next) ||
-			     __builtin_add_overflow(*next, ahead, &key.number);
+			     __builtin_add_overflow(*next, ahead, &key.number) ||
+			     !entry_valid(map->kind, key.number);
 		*next = key.number + 1;
 	}
 	value = image_value(image);

@@ -7,9 +7,6 @@
 #include <errno.h>
 #include <string.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include "command.h"
 #include "index.h"
 
@@ -23,8 +20,9 @@
 struct record {
 	struct record *next; /* with the same hash of the owner */
 	uint64_t first, size;
-	uint64_t expires; /* 0: never */
-	uint64_t lease;	  /* the key in `leases`, if expires */
+	uint64_t expires;	       /* 0: never */
+	struct record *later, *sooner; /* of those whose leases end at one time; sooner NULL: the
+					  first of them */
 	uint32_t owner_size;
 	bool owned; /* there is an owner; it may be empty */
 	char owner[];
@@ -50,7 +48,7 @@ uint64_t pool_count(const struct pool *pool)
 
 uint64_t pool_leased(const struct pool *pool)
 {
-	return pool->records ? lath_small_count(&pool->records->leases) : 0;
+	return pool->records ? pool->records->leased : 0;
 }
 
 /* Returns the bytes of records. */
@@ -79,11 +77,6 @@ static void erase(struct lath_small *in, uint64_t key)
 
 /* ---- records ---- */
 
-static uint64_t hash_of(struct bytes owner)
-{
-	return XXH3_64bits(owner.data, owner.size);
-}
-
 static size_t record_size(const struct record *record)
 {
 	return (sizeof(*record) + record->owner_size + 7) & ~7ul;
@@ -110,7 +103,7 @@ static struct records *records_of(struct pool *pool)
 
 static bool link_owner(struct records *in, struct record *record)
 {
-	struct lath_item item = { hash_of(owner_of(record)), 1, value_of(record) };
+	struct lath_item item = { hash_bytes(owner_of(record)).low, 1, value_of(record) };
 	uint64_t chain;
 
 	if (!lath_small_get(&in->owners, item.key, &chain))
@@ -122,7 +115,7 @@ static bool link_owner(struct records *in, struct record *record)
 
 static void unlink_owner(struct records *in, struct record *record)
 {
-	uint64_t hash = hash_of(owner_of(record)), chain = 0;
+	uint64_t hash = hash_bytes(owner_of(record)).low, chain = 0;
 	struct record *at;
 
 	LATH_ASSERT(record->owned);
@@ -143,39 +136,58 @@ static void unlink_owner(struct records *in, struct record *record)
 	at->next = record->next;
 }
 
-/* Keys of `leases`: milliseconds since 1970, and in the lowest bits a number by which leases that
- * end at one time differ. Times beyond the year 2500 are one time. */
-#define LEASE_BITS 20
-
-static bool link_lease(struct records *in, struct record *record, uint64_t expires)
-{
-	uint64_t most = (1ull << (64 - LEASE_BITS)) - 2;
-	struct lath_item item = { (expires < most ? expires : most) << LEASE_BITS, 1,
-				  value_of(record) };
-	int ret;
-
-	LATH_ASSERT(expires && !record->expires); /* it has no lease yet */
-	item.key += in->turn++ & ((1u << LEASE_BITS) - 1);
-	/* the number is taken when as many leases came since the one that has it: the next one */
-	while ((ret = lath_small_insert_item(&in->leases, &item, NULL)) == -EEXIST)
-		item.key++;
-	if (ret)
-		return false;
-	record->expires = expires;
-	record->lease = item.key;
-	return true;
-}
-
+/* Takes a record out of those whose leases end when its own does. */
 static void unlink_lease(struct records *in, struct record *record)
 {
-	if (record->expires)
-		erase(&in->leases, record->lease);
+	struct record *sooner = record->sooner, *later = record->later;
+
+	LATH_ASSERT(in->leased && record->expires);
+	in->leased--;
+	if (later)
+		later->sooner = sooner;
+	if (sooner)
+		sooner->later = later;
+	else if (later)
+		set_value(&in->leases, record->expires, value_of(later));
+	else
+		erase(&in->leases, record->expires);
 	record->expires = 0;
+}
+
+/* Sets when the lease of a record ends; 0: never. false: no memory, nothing changed. */
+static bool set_lease(struct records *in, struct record *record, uint64_t expires)
+{
+	struct lath_item item = { expires, 1, value_of(record) };
+	struct record *first = NULL;
+	uint64_t there = 0;
+	int ret;
+
+	if (record->expires == expires)
+		return true;
+	if (expires && lath_small_get(&in->leases, expires, &there)) {
+		first = record_of(there);
+	} else if (expires) {
+		ret = lath_small_insert_item(&in->leases, &item, NULL);
+		LATH_ASSERT(!ret || ret == -ENOMEM); /* no lease ends at that time yet */
+		if (ret)
+			return false;
+	}
+	if (record->expires)
+		unlink_lease(in, record);
+	if (first) {
+		first->sooner = record;
+		set_value(&in->leases, expires, item.value);
+	}
+	in->leased += expires != 0;
+	record->expires = expires;
+	record->later = first;
+	record->sooner = NULL;
+	return true;
 }
 
 static void record_end(struct records *in, struct record *record)
 {
-	unlink_lease(in, record);
+	set_lease(in, record, 0);
 	if (record->owned)
 		unlink_owner(in, record);
 	LATH_ASSERT(record_size(record) <= in->bytes);
@@ -214,7 +226,7 @@ static bool make_value(struct pool *pool, const struct pool_range *range, uint64
 		return false;
 	}
 	in->bytes += record_size(record);
-	if (range->expires && !link_lease(in, record, range->expires)) {
+	if (!set_lease(in, record, range->expires)) {
 		record_end(in, record);
 		return false;
 	}
@@ -254,11 +266,21 @@ struct pool *pool_empty(void)
 	return pool;
 }
 
+/* Returns the item that covers a number, if there is one. */
+static bool covering(const struct pool *pool, uint64_t number, struct lath_item *item)
+{
+	return !lath_small_lookup_item(&pool->ranges, number, item);
+}
+
 int pool_exclude(struct pool *pool, uint64_t first, uint64_t size)
 {
-	struct lath_item item = { first, size, OUTSIDE };
-	int ret = lath_small_insert_item(&pool->ranges, &item, NULL);
+	struct lath_item item = { first, size, OUTSIDE }, before;
+	int ret;
 
+	/* the two would be one range: pool_add() takes numbers from one */
+	if (first && covering(pool, first - 1, &before) && before.value == OUTSIDE)
+		return -EINVAL;
+	ret = lath_small_insert_item(&pool->ranges, &item, NULL);
 	if (ret)
 		return ret;
 	pool->outside++;
@@ -298,19 +320,13 @@ void pool_free(struct pool *pool)
 	vk.Free(pool);
 }
 
-/* Returns the item that covers a number, if there is one. */
-static bool covering(const struct pool *pool, uint64_t number, struct lath_item *item)
-{
-	return !lath_small_lookup_item(&pool->ranges, number, item);
-}
-
 int pool_add(struct pool *pool, uint64_t first, uint64_t size)
 {
 	uint64_t behind = first + size;
 	struct lath_item there;
 	int ret;
 
-	if (!size || behind - 1 < first)
+	if (!pool_span(first, size))
 		return -EINVAL;
 	if (!covering(pool, first, &there) || there.value != OUTSIDE ||
 	    there.size - (first - there.key) < size)
@@ -375,11 +391,15 @@ static void move_record(struct pool *pool, struct record *record, struct vk_defr
 	if (moved == record)
 		return;
 	set_value(&pool->ranges, moved->first, value_of(moved));
-	if (moved->expires)
-		set_value(&in->leases, moved->lease, value_of(moved));
+	if (moved->later)
+		moved->later->sooner = moved;
+	if (moved->sooner)
+		moved->sooner->later = moved;
+	else if (moved->expires)
+		set_value(&in->leases, moved->expires, value_of(moved));
 	if (!moved->owned)
 		return;
-	hash = hash_of(owner_of(moved));
+	hash = hash_bytes(owner_of(moved)).low;
 	lath_small_get(&in->owners, hash, &chain);
 	LATH_ASSERT(chain);
 	at = record_of(chain);
@@ -515,24 +535,13 @@ int pool_lease(struct pool *pool, uint64_t first, uint64_t expires)
 {
 	struct lath_item item;
 	struct record *record;
-	uint64_t before, key;
 
 	if (!starting(pool, first, &item))
 		return -ENOENT;
 	record = record_of(item.value);
 	if (!record)
 		return lease_plain(pool, &item, expires);
-	/* The new one first: without memory for it the one before stays. */
-	before = record->expires;
-	key = record->lease;
-	record->expires = 0;
-	if (expires && !link_lease(pool->records, record, expires)) {
-		record->expires = before;
-		return -ENOMEM;
-	}
-	if (before)
-		erase(&pool->records->leases, key);
-	return 0;
+	return set_lease(pool->records, record, expires) ? 0 : -ENOMEM;
 }
 
 /* ---- looking ---- */
@@ -568,7 +577,8 @@ int pool_owner(const struct pool *pool, struct bytes owner, struct pool_range *r
 	const struct record *record;
 	uint64_t chain;
 
-	if (!pool->records || !lath_small_get(&pool->records->owners, hash_of(owner), &chain))
+	if (!pool->records ||
+	    !lath_small_get(&pool->records->owners, hash_bytes(owner).low, &chain))
 		return 0;
 	for (record = record_of(chain); record; record = record->next)
 		if (!compare_bytes(owner_of(record), owner)) {
@@ -587,7 +597,7 @@ int pool_first_lease(const struct pool *pool, struct pool_range *range)
 	if (!pool->records || lath_small_ceiling_item(&pool->records->leases, 0, &item))
 		return 0;
 	record = record_of(item.value);
-	LATH_ASSERT(record->expires && record->lease == item.key && agrees(pool, record));
+	LATH_ASSERT(record->expires == item.key && agrees(pool, record));
 	show_record(record, range);
 	return 1;
 }
@@ -617,6 +627,20 @@ int pool_next_free(const struct pool *pool, uint64_t from, uint64_t *first, uint
 	*size = lath_small_ceiling_item(&pool->ranges, from, &item) ? 0 - from : item.key - from;
 	LATH_ASSERT(*size || !pool_count(pool)); /* all 2^64 numbers of pool_empty() */
 	return 1;
+}
+
+void pool_over(const struct pool *pool, uint64_t now, uint64_t *ranges, uint64_t *numbers)
+{
+	const struct record *record;
+	struct lath_item item = { .key = 0 };
+
+	*ranges = *numbers = 0;
+	while (pool->records && !lath_small_ceiling_item(&pool->records->leases, item.key, &item) &&
+	       item.key++ <= now)
+		for (record = record_of(item.value); record; record = record->later) {
+			++*ranges;
+			*numbers += record->size;
+		}
 }
 
 void pool_holes(const struct pool *pool, uint64_t max_leaves, struct lath_hole_stats *stats)

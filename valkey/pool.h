@@ -21,9 +21,9 @@
 /* What a pool has from its first record on. */
 struct records {
 	struct lath_small owners; /* hash of the owner -> records */
-	struct lath_small leases; /* lease's end -> record */
+	struct lath_small leases; /* lease's end -> records */
+	uint64_t leased;	  /* records with a lease */
 	uint64_t bytes;		  /* of records */
-	uint32_t turn;		  /* of leases that end at one time */
 };
 
 struct pool {
@@ -40,13 +40,22 @@ struct pool_range {
 	uint64_t expires;   /* ms since 1970; 0: never */
 };
 
+/* What commands may ask for, hence what files may hold: a range that is not empty and ends with the
+ * highest number at last; the last end of a lease, to which servers may add the present time. */
+#define POOL_LEASE_MOST ((uint64_t)INT64_MAX / 2)
+static inline bool pool_span(uint64_t first, uint64_t size)
+{
+	return size && first + (size - 1) >= first;
+}
+
 /* A pool of the numbers from `first` on. NULL: no memory. */
 struct pool *pool_create(uint64_t first, uint64_t size);
 void pool_free(struct pool *pool);
 struct pool *pool_copy(const struct pool *pool);
 /* A pool of all 2^64 numbers, which is one too many: the next call must be pool_exclude(). */
 struct pool *pool_empty(void);
-/* Takes numbers out of the pool, of which none is taken. 0 | -EEXIST | -EINVAL | -ENOMEM */
+/* Takes numbers out of the pool, of which none is taken, and which do not follow others outside.
+ * 0 | -EEXIST | -EINVAL | -ENOMEM */
 int pool_exclude(struct pool *pool, uint64_t first, uint64_t size);
 struct vk_defrag;
 /* Moves the blocks of packed ranges, owners and leases, and the records; as map_defragment(). */
@@ -75,6 +84,8 @@ int pool_first_lease(const struct pool *pool, struct pool_range *range);
 int pool_next(const struct pool *pool, uint64_t from, struct pool_range *range, bool *outside);
 /* The first free run at or behind `from`. 1 | 0 */
 int pool_next_free(const struct pool *pool, uint64_t from, uint64_t *first, uint64_t *size);
+/* Ranges whose leases are over `now`, and their numbers. */
+void pool_over(const struct pool *pool, uint64_t now, uint64_t *ranges, uint64_t *numbers);
 
 /* Return the number of ranges, with those outside the pool, and of ranges with a lease. */
 uint64_t pool_count(const struct pool *pool);

@@ -174,7 +174,7 @@ static bool want_span(struct vk_ctx *ctx, struct vk_string **argv, uint64_t *fir
 {
 	if (!want_number(ctx, argv[0], "first", first) || !want_number(ctx, argv[1], "size", size))
 		return false;
-	if (*size && *first + (*size - 1) >= *first)
+	if (pool_span(*first, *size))
 		return true;
 	reply_error(ctx, "ERR the range is empty or ends beyond 2^64 - 1");
 	return false;
@@ -225,6 +225,24 @@ static int add_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 	vk.SignalKeyAsReady(ctx, argv[1]);
 	replicate_verbatim(&opened);
 	return vk.ReplyWithSimpleString(ctx, "OK");
+}
+
+/* When a lease ends: a time, or ms from now on; 0: never. */
+static bool want_lease(struct vk_ctx *ctx, const struct vk_string *string, bool from_now,
+		       uint64_t *expires)
+{
+	uint64_t now = 0;
+
+	if (!want_number(ctx, string, "the time", expires))
+		return false;
+	if (*expires && from_now)
+		now = (uint64_t)vk.Milliseconds();
+	if (*expires <= POOL_LEASE_MOST - now) {
+		*expires += now;
+		return true;
+	}
+	reply_error(ctx, "ERR invalid lease time");
+	return false;
 }
 
 /* ---- options ---- */
@@ -316,16 +334,12 @@ static int owner_option(struct vk_ctx *ctx, struct vk_string **argv, int left, s
 static int lease_option(struct vk_ctx *ctx, struct vk_string **argv, int left, struct wish *wish)
 {
 	bool from_now = is_word(argv[0], "LEASE");
-	uint64_t lease;
 
 	if (left < 2 || wish->range.expires || !(from_now || is_word(argv[0], "LEASEAT")))
 		return -1;
-	if (!want_number(ctx, argv[1], "LEASE", &lease))
+	if (!want_lease(ctx, argv[1], from_now, &wish->range.expires))
 		return 0;
-	wish->range.expires = lease;
-	if (from_now)
-		wish->range.expires += (uint64_t)vk.Milliseconds();
-	if (lease && lease <= INT64_MAX / 2)
+	if (wish->range.expires)
 		return 2;
 	reply_error(ctx, "ERR invalid lease time");
 	return 0;
@@ -578,12 +592,8 @@ static int lease(struct vk_ctx *ctx, struct vk_string **argv, int argc, bool abs
 		return vk.WrongArity(ctx);
 	if (!open_pool(&opened, ctx, argv, VK_READ | VK_WRITE) ||
 	    !want_number(ctx, argv[2], "first", &first) ||
-	    !want_number(ctx, argv[3], "the time", &time))
+	    !want_lease(ctx, argv[3], !absolute, &time))
 		return VK_OK;
-	if (time > INT64_MAX / 2)
-		return reply_error(ctx, "ERR invalid lease time");
-	if (time && !absolute)
-		time += (uint64_t)vk.Milliseconds();
 	end_leases(&opened);
 	if (!pool_find(opened.value, first, &range) || range.first != first ||
 	    (over(&range) && ends_leases(ctx)))
@@ -744,6 +754,7 @@ static int stat_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 {
 	struct lath_hole_stats holes;
 	const struct pool *pool;
+	uint64_t ranges, numbers;
 	OPENED(opened);
 
 	if (argc != 2)
@@ -752,12 +763,13 @@ static int stat_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 		return VK_OK;
 	pool = opened.value;
 	pool_holes(pool, 256, &holes);
+	pool_over(pool, (uint64_t)vk.Milliseconds(), &ranges, &numbers);
 	vk.ReplyWithMap(ctx, 8);
 	reply_field(ctx, "capacity", pool->capacity);
-	reply_field(ctx, "allocated", pool->taken);
-	reply_field(ctx, "free", pool->capacity - pool->taken);
-	reply_field(ctx, "ranges", pool_count(pool) - pool->outside);
-	reply_field(ctx, "leases", pool_leased(pool));
+	reply_field(ctx, "allocated", pool->taken - numbers);
+	reply_field(ctx, "free", pool->capacity - pool->taken + numbers);
+	reply_field(ctx, "ranges", pool_count(pool) - pool->outside - ranges);
+	reply_field(ctx, "leases", pool_leased(pool) - ranges);
 	reply_field(ctx, "largest-hole", holes.largest);
 	reply_field(ctx, "holes", holes.holes);
 	reply_field(ctx, "fragmentation-permille", holes.fragmentation_permille);
@@ -809,7 +821,8 @@ const struct command pool_commands[] = {
 	  "key [WITHIN {min:integer max:integer}] " PAGE,
 	  "O(log N + M) for M holes returned or skipped, plus the ranges between them",
 	  "Returns what is free, in order" },
-	{ "LATH.POOL.STAT", stat_command, COMMAND_FAST, "key", "O(1)",
+	{ "LATH.POOL.STAT", stat_command, COMMAND_READ, "key",
+	  "O(log N + M) for M ranges whose lease is over",
 	  "Returns sizes and numbers of what is taken and of what is free" },
 	{ "LATH.POOL.HELP", help_command, COMMAND_FAST, "", "O(1)", "Describes the commands" },
 };

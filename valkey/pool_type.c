@@ -59,8 +59,9 @@ static void load_range(struct image *image, struct pool *pool, uint64_t *from, b
 		range.owner = image_bytes(image);
 	if (is & HAS_LEASE)
 		range.expires = image_number(image);
-	if (image->bad || __builtin_add_overflow(*from, ahead, &range.first) || !size ||
-	    range.first + (size - 1) < range.first || (is & HAS_LEASE && !range.expires)) {
+	if (image->bad || __builtin_add_overflow(*from, ahead, &range.first) ||
+	    !pool_span(range.first, size) || (is & HAS_LEASE && !range.expires) ||
+	    range.expires > POOL_LEASE_MOST) {
 		image->bad = true;
 		return;
 	}

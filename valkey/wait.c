@@ -4,6 +4,8 @@
  */
 #include "wait.h"
 
+/* The farthest time of the timer, in ms from now: a server counts in microseconds. */
+#define TIMER_MOST 3600000
 /* ms after which a pause of clients is looked at again */
 #define PAUSE_STEP 20
 
@@ -16,9 +18,16 @@ struct waiter {
 	uint64_t due; /* when the timer looks at the key */
 };
 
-static struct waiter *waiters;
+/* By a hash of the name: a key that ends leads to those that wait for it. */
+#define LISTS 1024
+static struct waiter *waiters[LISTS];
 static struct vk_ctx *own; /* for timers that are set outside of commands */
 static uint64_t timer, timer_due = WAIT_NEVER;
+
+static struct waiter **list_of(const struct vk_string *name)
+{
+	return &waiters[hash_bytes(text_of(name)).low % LISTS];
+}
 
 static uint64_t now(void)
 {
@@ -34,6 +43,8 @@ static void set_timer(uint64_t due)
 	int stopped;
 
 	LATH_ASSERT(own); /* wait_prepare() has made it */
+	if (due != WAIT_NEVER && due > time + TIMER_MOST)
+		due = time + TIMER_MOST; /* look() sets it again */
 	if (due >= timer_due)
 		return;
 	if (timer_due != WAIT_NEVER) {
@@ -72,16 +83,18 @@ static void look(struct vk_ctx *ctx, void *unused)
 	struct waiter *waiter, *next;
 	uint64_t time = now(), due = WAIT_NEVER;
 	bool paused = vk.AvoidReplicaTraffic();
+	size_t i;
 
 	(void)unused;
 	timer_due = WAIT_NEVER;
-	for (waiter = waiters; waiter; waiter = next) {
-		next = waiter->next;
-		if (waiter->due <= time && !paused)
-			look_at(ctx, waiter);
-		if (waiter->due < due)
-			due = waiter->due;
-	}
+	for (i = 0; i < LISTS; i++)
+		for (waiter = waiters[i]; waiter; waiter = next) {
+			next = waiter->next;
+			if (waiter->due <= time && !paused)
+				look_at(ctx, waiter);
+			if (waiter->due < due)
+				due = waiter->due;
+		}
 	/* No replica may get anything before the pause is over: its end has no event. */
 	if (paused && due < time + PAUSE_STEP)
 		due = time + PAUSE_STEP;
@@ -93,7 +106,7 @@ void wait_key_ended(const struct vk_string *name)
 	struct bytes ended = text_of(name);
 	struct waiter *waiter;
 
-	for (waiter = waiters; waiter; waiter = waiter->next)
+	for (waiter = *list_of(name); waiter; waiter = waiter->next)
 		/* A key of that name in another database is looked at for nothing. */
 		if (!compare_bytes(text_of(waiter->name), ended))
 			set_due(waiter, 0);
@@ -103,13 +116,15 @@ void wait_key_ended(const struct vk_string *name)
 static void databases_changed(struct vk_ctx *ctx, struct vk_event event, uint64_t sub, void *data)
 {
 	struct waiter *waiter;
+	size_t i;
 
 	(void)ctx;
 	(void)data;
 	if (event.id == VK_EVENT_FLUSHDB && sub != VK_FLUSHDB_END)
 		return;
-	for (waiter = waiters; waiter; waiter = waiter->next)
-		set_due(waiter, 0);
+	for (i = 0; i < LISTS; i++)
+		for (waiter = waiters[i]; waiter; waiter = waiter->next)
+			set_due(waiter, 0);
 }
 
 /* The client is answered, timed out, or gone. */
@@ -145,18 +160,18 @@ static int timed_out(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 int wait_begin(struct vk_ctx *ctx, struct vk_string *name, uint64_t ms, uint64_t due,
 	       vk_command_fn retry)
 {
-	struct waiter *waiter = vk.TryAlloc(sizeof(*waiter));
+	struct waiter *waiter = vk.TryAlloc(sizeof(*waiter)), **list = list_of(name);
 	struct bytes text = text_of(name);
 
 	if (!waiter)
 		return reply_no_memory(ctx);
-	*waiter = (struct waiter){ .next = waiters,
-				   .link = &waiters,
+	*waiter = (struct waiter){ .next = *list,
+				   .link = list,
 				   .name = vk.CreateString(NULL, text.data, text.size),
 				   .db = vk.GetSelectedDb(ctx) };
-	if (waiters)
-		waiters->link = &waiter->next;
-	waiters = waiter;
+	if (*list)
+		(*list)->link = &waiter->next;
+	*list = waiter;
 	waiter->client =
 		vk.BlockClientOnKeys(ctx, retry, timed_out, end, (long long)ms, &name, 1, waiter);
 	LATH_ASSERT(waiter->client); /* alloc_command() blocks no client that must not be */

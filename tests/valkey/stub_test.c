@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
+#include <time.h>
 
 #include "index.h"
 #include "intervals.h"
@@ -61,6 +62,14 @@ static int add_interval(void *value, uint64_t i)
 	return intervals_add(value, first, last, some_value(i)) < 0 ? -ENOMEM : 0;
 }
 
+/* Many that begin at one number, and end with a few: groups. */
+static int add_alike(void *value, uint64_t i)
+{
+	uint64_t first = 100 * (i % 2), last = first + 2000 + i * 7919 % 67;
+
+	return intervals_add(value, first, last, some_value(i)) < 0 ? -ENOMEM : 0;
+}
+
 static void *make_numbers(void)
 {
 	return map_create(MAP_NUMBERS, false);
@@ -97,6 +106,7 @@ static const struct kind {
 	{ &map_methods, make_strings, add_to_map, true },
 	{ &pool_methods, make_pool, add_to_pool, true },
 	{ &interval_methods, make_intervals, add_interval, false },
+	{ &interval_methods, make_intervals, add_alike, false },
 };
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
@@ -554,7 +564,7 @@ static void leases_without_memory(void)
 	uint64_t i, fails = 0, leased = pool_leased(pool);
 
 	for (i = 0; i < leased; i++) {
-		uint64_t later = 1000000 + i % 7;
+		uint64_t later = 1000000 + i;
 		long at;
 		int ret;
 
@@ -574,6 +584,77 @@ static void leases_without_memory(void)
 	use_pool(pool, 3000);
 	MUST(!pool_leased(pool));
 	pool_free(pool);
+	lath_rcu_single_step(1000000);
+	MUST(!blocks);
+}
+
+/* A lease costs the same however many end at its time. */
+static void many_leases_end_at_once(void)
+{
+	enum { MANY = (1 << 20) + 200, LAST = 200 };
+	struct pool_range range = { .size = 1, .expires = 4102444800000 };
+	struct pool *pool = pool_create(0, MANY);
+	clock_t begin = clock(), all, last = 0;
+
+	MUST(pool);
+	for (; range.first < MANY; range.first++) {
+		if (range.first == MANY - LAST)
+			last = clock();
+		MUST(!pool_reserve(pool, &range));
+	}
+	all = clock();
+	MUST(pool_leased(pool) == MANY);
+	MUST((double)(all - last) / LAST < 1000 * ((double)(all - begin) / MANY) + 1000);
+	/* each of these times is one of its own */
+	range = (struct pool_range){ 0, 1, { NULL, 0 }, POOL_LEASE_MOST };
+	MUST(!pool_give(pool, 0) && !pool_give(pool, 1) && !pool_reserve(pool, &range));
+	range = (struct pool_range){ 1, 1, { NULL, 0 }, POOL_LEASE_MOST - 1 };
+	MUST(!pool_reserve(pool, &range));
+	for (; pool_leased(pool) > 2; pool_give(pool, range.first))
+		MUST(pool_first_lease(pool, &range) && range.expires == 4102444800000);
+	MUST(pool_first_lease(pool, &range) && range.first == 1);
+	pool_free(pool);
+	lath_rcu_single_step(1000000);
+	MUST(!blocks);
+}
+
+/* Intervals of groups are removed while each allocation of it fails: they go, and the others are
+ * found. */
+static void groups_go_without_memory(void)
+{
+	enum { N = 1000 };
+	struct intervals *set = filled(&kinds[4], N);
+	struct intervals_iter iter;
+	struct lath_interval found;
+	uint64_t i, k, n, fails = 0;
+	char text[VALUE_TEXT];
+
+	for (i = 0; i < N; i++) {
+		/* from the outer ends to the middle, so that ends move */
+		uint64_t first = 100 * (i % 2), last = first + 2000;
+		word value = 0;
+
+		intervals_begin(&iter, set, within(first, i % 4 < 2 ? last + 67 : last + 1000));
+		for (n = 0; intervals_next(&iter, &found); n++)
+			if (found.first == first && (!value || (found.end < last) == (i % 4 < 2))) {
+				value = found.value;
+				last = found.end;
+			}
+		MUST(n && value);
+		failed = false;
+		fail_in = 1;
+		MUST(intervals_remove(set, first, last, value_view(&value, text)) == 1);
+		fail_in = 0;
+		fails += failed;
+		for (k = 0, n = 0; k < 2; k++) {
+			intervals_begin(&iter, set, k ? overlapping(0, 1) : within(100, 5000));
+			while (intervals_next(&iter, &found))
+				n++;
+		}
+		MUST(n == set->count && n == N - 1 - i);
+	}
+	MUST(fails > 10);
+	intervals_free(set);
 	lath_rcu_single_step(1000000);
 	MUST(!blocks);
 }
@@ -688,6 +769,8 @@ int main(void)
 	MUST(fails > 20);
 	refused_without_memory();
 	leases_without_memory();
+	many_leases_end_at_once();
+	groups_go_without_memory();
 	strings_go_without_memory();
 	keys_that_cannot_be_opened();
 	return 0;

@@ -357,7 +357,7 @@ def test_negative_and_fractional_entries(form, kind, keys, read, pack):
     assert [read(key) for key in popped[::2]] == keys[:3]
     assert form("LATH.MAP.DELRANGE", "m", "-", 0) == sum(key <= 0 for key in keys[3:])
     bad = {"SIGNED": ("9223372036854775808", "-9223372036854775809", "-0", "+1", "01", "1.5", "", "x"),
-           "FLOATS": ("nan", "-nan", "0x10", " 1", "1 ", "", "1e", "x", "1,5", "1" * 200)}[kind]
+           "FLOATS": ("nan", "-nan", "1e400", "-1e400", "1e-400", "-1e-400", "0x10", " 1", "1 ", "", "1e", "x", "1,5", "1" * 200)}[kind]
     for word in bad:
         with pytest.raises(ResponseError, match="entry is not"):
             form("LATH.MAP.SET", "m", word, 1)

@@ -147,6 +147,17 @@ def test_leases(form):
             form("LATH.POOL.ALLOC", "p", 1, *words)
 
 
+def test_stat_does_not_count_what_nobody_has(form):
+    """Leases are over, and no command has ended them yet."""
+    form("LATH.POOL.CREATE", "p", 0, 100)
+    for first, size, *lease in ((0, 10, 60), (10, 10), (20, 10, 60), (30, 5, 10**6), (50, 10, 61), (70, 1)):
+        form("LATH.POOL.RESERVE", "p", first, size, "OWNER", first, *(("LEASE", *lease) if lease else ()))
+    time.sleep(.1)
+    assert ranges(form, "p") == [(10, 10), (30, 5), (70, 1)]
+    stat = form("LATH.POOL.STAT", "p")
+    assert dict(zip(stat[::2], stat[1::2])).items() >= {b"allocated": 16, b"free": 84, b"ranges": 3, b"leases": 1}.items()
+
+
 def test_blocking(form):
     form("LATH.POOL.CREATE", "p", 0, 10)
     form("LATH.POOL.ALLOC", "p", 10)

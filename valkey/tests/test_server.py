@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 """What the server does with keys of the module: files, replicas, memory, rights, descriptions."""
+import math
 import os
 import pathlib
 import random
 import re
 import shutil
+import struct
 import threading
 import time
 
@@ -195,6 +197,70 @@ def test_damaged_payloads(server):
         done += 1
     assert done >= (10000 if LONG else 500) and accepted < done
     assert server("PING")
+
+
+def coded(*numbers):
+    """Numbers as blocks of a payload have them."""
+    out = bytearray()
+    for number in numbers:
+        while number >= 128:
+            out.append(number & 127 | 128)
+            number >>= 7
+        out.append(number)
+    return bytes(out)
+
+
+def length(number):
+    return b"\x81" + number.to_bytes(8, "big")
+
+
+def payload(like, *parts):
+    """A payload of the type of another one: numbers and blocks."""
+    body = b"".join(b"\2" + length(part) if isinstance(part, int) else b"\5" + length(len(part)) + part for part in parts)
+    return sealed(like[:10] + body + b"\0" + like[-10:-8])
+
+
+def double(number):
+    """The entry of a map of FLOATS, as a block has it."""
+    bits = int.from_bytes(struct.pack(">d", number), "big")
+    return ~bits & TOP if bits >> 63 else bits | 1 << 63
+
+
+def test_payloads_that_no_command_makes(server):
+    """Of each field the values that commands refuse, and beside them those on the other side of the limit."""
+    server("LATH.MAP.SET", "map", 1.5, "v", "FLOATS")
+    server("LATH.POOL.CREATE", "pool", 0, 10)
+    server("LATH.INTERVAL.ADD", "interval", 1, 2, "v")
+    like = {key: server("DUMP", key) for key in ("map", "pool", "interval")}
+    value, farthest, rest = coded(4 << 1) + b"some", 2**62 - 1, coded(5, 2**64 - 10, 1)
+
+    def entries(flags, *codes):
+        return payload(like["map"], flags, len(codes), b"".join(coded(code) + value for code in codes))
+
+    def ranges(count, *words):
+        return payload(like["pool"], count, b"".join(words))
+
+    def intervals(*ends):
+        return payload(like["interval"], len(ends), b"".join(coded(*end) + value for end in ends))
+
+    good = [*(entries(8 + keep, double(number)) for number in (0.0, math.inf, -math.inf, 5e-324, -5e-324) for keep in (0, 2)),
+            entries(0, TOP), entries(4, 0), payload(like["map"], 2, 0), payload(like["map"], 1, 1, b"\0" + value),
+            ranges(1, coded(5, 2**64 - 5, 1)), ranges(2, coded(0, 5, 0), rest), ranges(2, coded(0, 5, 4, farthest), rest),
+            ranges(2, coded(0, 5, 2, 0), rest), ranges(2, coded(0, 5, 1, 1, 2**64 - 6, 1)), intervals((1, 2), (1, 3))]
+    bad = [*(entries(8 + keep, code) for code in (double(math.nan), double(-math.nan), double(-0.0), 0, TOP) for keep in (0, 2)),
+           payload(like["map"], 0, 0), entries(5, 0), entries(16, 0), payload(like["map"], 1, 2, 2 * (b"\0" + value)),
+           ranges(2, coded(5, 5, 1, 0, 2**64 - 10, 1)), ranges(1, coded(0, 5, 0)), ranges(2, coded(0, 5, 1, 0, 2**64 - 5, 1)),
+           *(ranges(2, coded(0, 5, 4, end), rest) for end in (0, farthest + 1, TOP)), ranges(2, coded(0, 0, 0), rest),
+           ranges(2, coded(0, 5, 8), rest), ranges(2, coded(0, 5, 3, 0), rest), ranges(2, coded(0, 5, 5, 1), rest),
+           ranges(3, coded(0, 2, 2, 0), coded(0, 3, 2, 0), rest), ranges(2, coded(0, 5, 0, 5, 2**64 - 9, 1)),
+           payload(like["interval"], 0), intervals((2, TOP)), intervals((1, 2), (1, 2))]
+    for number, one in enumerate(good):
+        assert server("RESTORE", "target", 0, one, "REPLACE") in (b"OK", True), number
+        assert server("RESTORE", "again", 0, server("DUMP", "target"), "REPLACE")
+        assert len(set(server("DEBUG", "DIGEST-VALUE", "target", "again"))) == 1
+    for number, one in enumerate(bad):
+        with pytest.raises(ResponseError, match="Bad data format"):
+            print(number, server("RESTORE", "target", 0, one, "REPLACE"))
 
 
 def test_replica(start):

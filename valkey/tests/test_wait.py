@@ -220,6 +220,37 @@ def test_many_leases_end_at_once(logged):
     same_after_restart(logged)
 
 
+FARTHEST = 2**62 - 1
+
+
+@pytest.mark.parametrize("end", [("LEASEAT", FARTHEST), ("LEASEAT", 2**61), ("LEASE", 2**61), ("LEASEAT", 9 * 10**15 + 2 * 10**14)])
+@pytest.mark.parametrize("block", [0, FARTHEST, 2**61])
+def test_times_far_away(logged, end, block):
+    """Servers count some times in microseconds."""
+    logged.client = logged.connect(socket_timeout=20)
+    logged("LATH.POOL.CREATE", "p", 0, 10)
+    assert logged("LATH.POOL.RESERVE", "p", 0, 10, *end) == 0
+    waiter = Waiter(logged, "p", 10, block=block)
+    assert logged("PING") and waiter.is_alive()
+    same_after_restart(logged)
+    assert logged("LATH.POOL.FREE", "p", 0) == 1
+    assert waiter.served()[0] == 0
+
+
+def test_leases_are_what_replicas_take(logged):
+    """A time from now on ends as the same time since 1970, up to the same limit."""
+    logged("LATH.POOL.CREATE", "p", 0, 10)
+    with pytest.raises(ResponseError, match="lease time"):
+        logged("LATH.POOL.ALLOC", "p", 1, "LEASE", FARTHEST)
+    assert logged("LATH.POOL.ALLOC", "p", 1, "LEASE", FARTHEST - 10**13) == 0
+    with pytest.raises(ResponseError, match="lease time"):
+        logged("LATH.POOL.LEASE", "p", 0, FARTHEST)
+    with pytest.raises(ResponseError, match="lease time"):
+        logged("LATH.POOL.LEASEAT", "p", 0, FARTHEST + 1)
+    assert logged("LATH.POOL.LEASEAT", "p", 0, FARTHEST) == 1
+    same_after_restart(logged)
+
+
 def test_an_owner_whose_lease_is_over_waits(logged):
     logged("LATH.POOL.CREATE", "p", 0, 10)
     logged("LATH.POOL.ALLOC", "p", 5, "OWNER", "a", "LEASE", 150)
