@@ -42,7 +42,7 @@
  * fork(): the child inherits the ranges as they are; those that other threads hold or wait for stay
  * so for ever, since the child does not have these threads. It may go on with its own, or init the
  * locks anew. A thread that ends without unlocking leaves its ranges locked. Signals do not end a
- * wait, and no call may be made in a signal handler.
+ * wait unless `look` of the config does, and no call may be made in a signal handler.
  *
  * Cost. lock and unlock take one atomic operation each where nobody else is: 31 ns together. A
  * hold takes 160 bytes, `locks` 64 bytes per bucket (with LATH_RANGE_DEADLOCKS 72), of which there
@@ -86,9 +86,15 @@ struct lath_range_config {
 	unsigned int buckets; /* 0: 1,024 per processor, at most 32,768. Rounded up to a power of
 				 two, at most 2^20 */
 	const struct lath_allocator *allocator; /* of the buckets; NULL: the host's */
+	/* Called by a call that waits before it sleeps, and again when a signal or the end of that
+	 * sleep wakes it up; with no lock of the library, so it may make other calls. Returns for
+	 * how many nanoseconds at most to sleep, UINT64_MAX: as long as it takes, or 0: the call
+	 * fails with -EINTR. Until then the range keeps its place. NULL: none, as in the kernel */
+	uint64_t (*look)(void *arg);
+	void *look_arg;
 };
 
-#define LATH_RANGE_CONFIG_INIT { sizeof(struct lath_range_config), 0, 0, 0, NULL }
+#define LATH_RANGE_CONFIG_INIT { sizeof(struct lath_range_config), 0, 0, 0, NULL, NULL, NULL }
 
 /* Opaque; to be embedded. Aligned to 64 bytes. */
 struct lath_range_locks {
@@ -114,7 +120,7 @@ LATH_API int lath_range_locks_init(struct lath_range_locks *locks,
 LATH_API void lath_range_locks_fini(struct lath_range_locks *locks);
 
 /* Lock [key, key + size); waits. 0 | -EINVAL: size is 0, or the range ends behind 2^64 |
- * -EDEADLK (LATH_RANGE_DEADLOCKS). */
+ * -EDEADLK (LATH_RANGE_DEADLOCKS) | -EINTR (`look`). */
 LATH_API int lath_range_lock(struct lath_range_locks *locks, struct lath_range_hold *hold,
 			     uint64_t key, uint64_t size, enum lath_range_mode mode);
 /* As lath_range_lock(), but returns -EBUSY where that one would wait. */
@@ -143,7 +149,7 @@ LATH_API void lath_range_downgrade(struct lath_range_locks *locks, struct lath_r
  * keys. What it gives up is free at once. If it gains keys that are held or waited for, -EBUSY;
  * with LATH_RANGE_DEADLOCKS it waits for them, and holds the rest in the meantime. (Without that
  * flag, whoever waits for old and new keys and this call would wait for each other.) 0 | -EINVAL:
- * empty, too far, or no key in common | -EBUSY | -EDEADLK: as before.
+ * empty, too far, or no key in common | -EBUSY | -EDEADLK | -EINTR: as before.
  */
 LATH_API int lath_range_resize(struct lath_range_locks *locks, struct lath_range_hold *hold,
 			       uint64_t key, uint64_t size);

@@ -47,6 +47,8 @@ struct locks {
 	unsigned int unit, flags;
 	struct lath_allocator allocator;
 	struct lath_lockdep lockdep;
+	u64 (*look)(void *arg); /* NULL: a wait has no end but its turn and its deadline */
+	void *look_arg;
 	/* LATH_RANGE_DEADLOCKS */
 	struct lath_spinlock graph __attribute__((aligned(64)));
 	struct hold **waits; /* ranges that wait, by owner: as many lists as buckets */

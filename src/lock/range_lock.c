@@ -178,7 +178,7 @@ struct deadline {
 
 /* Waits until nothing blocks the range, or until the deadline. In a call, which is left while the
  * thread sleeps: fork() does not wait for it. No lock held. Returns 0 | -EBUSY | -ETIMEDOUT |
- * -EDEADLK: the entries are still in their lists. */
+ * -EDEADLK | -EINTR: the entries are still in their lists. */
 static int wait_for_turn(struct locks *locks, struct hold *hold, struct deadline deadline)
 {
 	unsigned int looks;
@@ -195,8 +195,13 @@ static int wait_for_turn(struct locks *locks, struct hold *hold, struct deadline
 		ret = -EDEADLK;
 	lath_call_exit();
 	while (!ret) {
+		u64 most = locks->look ? locks->look(locks->look_arg) : FOREVER;
 		u64 now = deadline.at == FOREVER ? 0 : lath_now();
 
+		if (!most) {
+			ret = -EINTR;
+			break;
+		}
 		/* after the swap, either the last unblock() sees ASLEEP or this load sees 0 */
 		lath_swap(&hold->state, ASLEEP);
 		smp_mb__after_atomic();
@@ -206,7 +211,7 @@ static int wait_for_turn(struct locks *locks, struct hold *hold, struct deadline
 			ret = -ETIMEDOUT;
 		else
 			lath_sleep(&hold->state, ASLEEP,
-				   deadline.at == FOREVER ? FOREVER : deadline.at - now);
+				   min(most, deadline.at == FOREVER ? FOREVER : deadline.at - now));
 	}
 	lath_call_enter();
 	range_wait_end(locks, hold);
@@ -681,6 +686,8 @@ int lath_range_locks_init(struct lath_range_locks *l, const struct lath_range_co
 		return -ENOMEM;
 	locks->bits = (unsigned int)fls64(locks->mask);
 	lath_lockdep_init(&locks->lockdep, "lath_range");
+	locks->look = c.look;
+	locks->look_arg = c.look_arg;
 	locks->unit = c.usual ? min((unsigned int)fls64(c.usual - 1), 63u) : 0;
 	lath_spin_init(&locks->graph);
 	for (i = 0; i < buckets; i++) {

@@ -14,7 +14,8 @@ HOLDS = 12
 
 
 class Config(C.Structure):
-    _fields_ = [("size", C.c_size_t), ("flags", C.c_uint), ("usual", U64), ("buckets", C.c_uint), ("allocator", C.c_void_p)]
+    _fields_ = [("size", C.c_size_t), ("flags", C.c_uint), ("usual", U64), ("buckets", C.c_uint), ("allocator", C.c_void_p),
+                ("look", C.c_void_p), ("look_arg", C.c_void_p)]
 
 
 class Locks(C.Structure):

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -398,6 +399,67 @@ static void many_waits_are_cheap(void)
 	CHECK(many < 16 * few);
 }
 
+static atomic_int looks, turn;
+static atomic_bool enough;
+
+/* Often for a thread that waits, as one does which must see signals. */
+static uint64_t look(void *arg)
+{
+	CHECK(arg == &looks);
+	looks++;
+	return enough ? 0 : 1000000;
+}
+
+static void *wait_in_order(void *arg)
+{
+	struct lath_range_hold hold;
+
+	CHECK(!lath_range_lock(&locks, &hold, 0, 10, LATH_EXCLUSIVE_RANGE));
+	CHECK(turn++ == (int)(intptr_t)arg);
+	lath_range_unlock(&locks, &hold);
+	return NULL;
+}
+
+/* Threads that look while they wait are served in the order in which they came; one that gives up
+ * leaves its place. */
+static void looks_keep_the_place(void)
+{
+	struct lath_range_config config = LATH_RANGE_CONFIG_INIT;
+	struct lath_range_hold first, hold;
+	struct wait gives_up = { 5, 100, 0, LATH_EXCLUSIVE_RANGE, 0, { 0 }, NULL, 0 };
+	pthread_t thread[3];
+	int i, n;
+
+	config.look = look;
+	config.look_arg = &looks;
+	CHECK(!lath_range_locks_init(&locks, &config));
+	CHECK(!lath_range_lock(&locks, &first, 0, 10, LATH_EXCLUSIVE_RANGE) && !looks);
+	for (i = 0; i < 3; i++) {
+		CHECK(!pthread_create(&thread[i], NULL, wait_in_order, (void *)(intptr_t)i));
+		for (n = 0; n <= i; usleep(500)) {
+			n = 0;
+			lath_range_each(&locks, count_waiting, &n);
+		}
+	}
+	for (i = looks; looks < i + 30;)
+		usleep(500);
+	lath_range_unlock(&locks, &first);
+	for (i = 0; i < 3; i++)
+		pthread_join(thread[i], NULL);
+	CHECK(turn == 3);
+	CHECK(!lath_range_lock(&locks, &first, 0, 10, LATH_EXCLUSIVE_RANGE));
+	n_waiting = 0;
+	begin_wait(&gives_up);
+	enough = true;
+	pthread_join(gives_up.thread, NULL);
+	CHECK(gives_up.result == -EINTR);
+	CHECK(!lath_range_trylock(&locks, &hold, 10, 90, LATH_EXCLUSIVE_RANGE));
+	lath_range_unlock(&locks, &hold);
+	lath_range_unlock(&locks, &first);
+	CHECK(!lath_range_locks_verify(&locks));
+	lath_range_locks_fini(&locks);
+}
+
 int main(void)
 {
 	struct lath_range_config few = LATH_RANGE_CONFIG_INIT;
@@ -415,5 +477,6 @@ int main(void)
 	waiting_is_not_overtaken();
 	larger_ones_do_not_overtake();
 	many_waits_are_cheap();
+	looks_keep_the_place();
 	return 0;
 }

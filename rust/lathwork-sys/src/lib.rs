@@ -158,6 +158,8 @@ pub struct lath_range_config {
     pub usual: u64,
     pub buckets: c_uint,
     pub allocator: *const lath_allocator,
+    pub look: Option<unsafe extern "C" fn(arg: *mut c_void) -> u64>,
+    pub look_arg: *mut c_void,
 }
 
 #[repr(C, align(64))]

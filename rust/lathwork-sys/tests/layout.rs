@@ -57,7 +57,9 @@ fn as_in_c() {
         flags,
         usual,
         buckets,
-        allocator
+        allocator,
+        look,
+        look_arg
     );
     shape!(text, lath_range_hold, first, last, owner);
     shape!(text, lath_range_locks);

@@ -104,6 +104,8 @@ impl<K: Key> RangeLocks<K> {
             usual,
             buckets: 0,
             allocator: core::ptr::null(),
+            look: None,
+            look_arg: core::ptr::null_mut(),
         };
         let locks = boxed(sys::lath_range_locks::default());
         match unsafe { sys::lath_range_locks_init(locks.as_ptr(), &config) } {
