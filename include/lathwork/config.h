@@ -50,8 +50,10 @@ extern "C" {
 #define LATH_VERSION_MINOR 2
 #define LATH_VERSION_PATCH 1
 
-/* A function that the shared library exports; all others are hidden. */
-#if defined(__GNUC__) && !defined(__KERNEL__)
+/* A function that the shared library exports; all others are hidden. What contains the library in
+ * two files and exports none compiles with -DLATH_API= -fvisibility=hidden. */
+#ifdef LATH_API
+#elif defined(__GNUC__) && !defined(__KERNEL__)
 #define LATH_API __attribute__((visibility("default")))
 #else
 #define LATH_API

@@ -50,6 +50,12 @@ if [[ $kind == gcc || $kind == musl ]]; then
 	"$cc" -std=gnu11 -O1 -I. -shared -fPIC -w lathwork.c "$source/tests/amalgamation/plugin.c" -o plugin.so
 	"$cc" -std=gnu11 -O1 -pthread "$source/tests/amalgamation/plugin_host.c" -ldl -o plugin_host
 	expect "opened and closed twice" plugin_host ./plugin.so
+	# in a process with another copy a plugin that exports none of its own uses its own
+	echo 'int lath_index_init(void *index) { return index ? -22 : 0; }' >other.c
+	"$cc" -shared -fPIC -w other.c -o other.so
+	"$cc" -std=gnu11 -O1 -I. -fPIC -w -DLATH_API= -fvisibility=hidden -c lathwork.c -o own.o
+	"$cc" -std=gnu11 -O1 -I. -shared -fPIC own.o "$source/tests/amalgamation/plugin.c" -o own.so
+	LD_PRELOAD=./other.so expect "opened and closed twice" plugin_host ./own.so
 	# a static program has no plugins, and links without a word
 	compile user "$source/tests/amalgamation/user.c" -static -Wl,--fatal-warnings
 	expect "index, intervals, space, queue" user
