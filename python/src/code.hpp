@@ -111,4 +111,10 @@ nb::object decode(Kind kind, uint64_t code);
     throw nb::python_error();
 }
 
+// Throws KeyError(key); of a tuple, too, the key is the one argument.
+[[noreturn]] inline void raise_key(nb::handle key) {
+    PyErr_SetObject(PyExc_KeyError, nb::make_tuple(key).ptr());
+    throw nb::python_error();
+}
+
 } // namespace lathpy

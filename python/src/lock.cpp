@@ -17,6 +17,20 @@ namespace {
 
 PyObject* deadlock; // lathwork.Deadlock
 
+// Whether the call of this thread that waits is to look for signals.
+thread_local bool for_signals;
+
+// What a call that waits does in the meantime: on the main thread it runs handlers of signals. What
+// they raise ends the wait.
+uint64_t look(void*) noexcept {
+    if (!for_signals)
+        return UINT64_MAX;
+    nb::gil_scoped_acquire mine;
+    bool raised = PyErr_CheckSignals();
+    for_signals = true; // a handler may have waited
+    return raised ? 0 : 200'000'000; // another thread may get the signal: nothing wakes this one
+}
+
 class Locks {
 public:
     Locks(uint64_t usual, bool deadlocks) {
@@ -24,6 +38,7 @@ public:
 
         config.usual = usual;
         config.flags = deadlocks ? LATH_RANGE_DEADLOCKS : 0;
+        config.look = look;
         must(LATH_CORE(lath_range_locks_init(&locks, &config)), "RangeLocks");
     }
     ~Locks() { lath_range_locks_fini(&locks); } // each hold has a reference
@@ -72,13 +87,14 @@ public:
     Hold& operator=(const Hold&) = delete;
 
     // Waits this many nanoseconds at most; UINT64_MAX: as long as it takes. Returns whether the
-    // range is held now. Throws Deadlock.
-    bool lock(uint64_t nanoseconds) {
+    // range is held now. Throws Deadlock, and on the main thread what a handler of a signal raised.
+    bool lock(uint64_t nanoseconds, bool on_main) {
         Changing change(*this, State::free);
         int ret;
 
         {
             nb::gil_scoped_release others;
+            for_signals = on_main;
             ret = LATH_CORE(lath_range_lock_for(locks, &hold, range.first, range.last,
                                                 shared ? LATH_SHARED_RANGE : LATH_EXCLUSIVE_RANGE,
                                                 nanoseconds, 0));
@@ -100,13 +116,14 @@ public:
         lath_range_downgrade(locks, &hold);
         shared = true;
     }
-    void resize(nb::handle start, nb::handle stop) {
+    void resize(nb::handle start, nb::handle stop, bool on_main) {
         Range to = any_range_of(start, stop);
         Changing change(*this, State::held);
         int ret = -EINVAL;
 
         if (to.first <= range.last && to.last >= range.first && to.size()) {
             nb::gil_scoped_release others;
+            for_signals = on_main;
             ret = LATH_CORE(lath_range_resize(locks, &hold, to.first, to.size()));
         }
         told(ret, "resize");
@@ -143,6 +160,8 @@ private:
     };
 
     static void told(int ret, const char* where) {
+        if (ret == -EINTR && PyErr_Occurred())
+            throw nb::python_error();
         must(ret, where,
              {{EDEADLK, deadlock, "this thread would wait for itself, through others"},
               {EBUSY, PyExc_BlockingIOError,
@@ -190,10 +209,7 @@ void bind_locks(nb::module_& module) {
         .def("unlock", &Hold::unlock, "Let others have the range. RuntimeError if it is not held.")
         .def("downgrade", &Hold::downgrade,
              "Make the range shared, without an instant between the two.")
-        .def("resize", &Hold::resize, nb::arg("start").none(), nb::arg("stop").none(),
-             "Hold [start, stop) instead, which has a key of the range. BlockingIOError if a key "
-             "that it gains "
-             "is held or waited for; with deadlocks=True it waits, or raises Deadlock.")
+        .def("_resize", &Hold::resize, any, any, nb::arg())
         .def_prop_ro("held", &Hold::held, "Whether the range is held.")
         .def_prop_ro(
             "shared", [](const Hold& self) { return self.shared.load(); },

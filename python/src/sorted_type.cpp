@@ -314,6 +314,12 @@ PyObject* sequence_get(PyObject* self, PyObject* index) {
     });
 }
 
+// By which C code knows a sequence.
+PyObject* sequence_item(PyObject* self, Py_ssize_t index) {
+    nb::object number = nb::steal(PyLong_FromSsize_t(index));
+    return number.is_valid() ? sequence_get(self, number.ptr()) : nullptr;
+}
+
 int sequence_set(PyObject* self, PyObject* index, PyObject* value) {
     return guarded(-1, [&] {
         if (value)
@@ -329,6 +335,8 @@ PyType_Slot sequence_slots[] = {
     {Py_tp_clear, reinterpret_cast<void*>(sorted_clear)},
     {Py_tp_iter, reinterpret_cast<void*>(sorted_iter)},
     {Py_mp_length, reinterpret_cast<void*>(sorted_length)},
+    {Py_sq_length, reinterpret_cast<void*>(sorted_length)},
+    {Py_sq_item, reinterpret_cast<void*>(sequence_item)},
     {Py_sq_contains, reinterpret_cast<void*>(sorted_contains)},
     {Py_mp_subscript, reinterpret_cast<void*>(sequence_get)},
     {Py_mp_ass_subscript, reinterpret_cast<void*>(sequence_set)},
@@ -415,7 +423,7 @@ nb::object map_pop(Map& map, nb::handle key, nb::handle missing_value, bool must
 
     if (!map.find(key.ptr(), &path, true)) {
         if (must)
-            raise_key(key.ptr());
+            raise_key(key);
         return nb::borrow(missing_value);
     }
     nb::object value = map.value_at(path);

@@ -46,11 +46,6 @@ Result guarded(Result failed, Body body) noexcept {
     return failed;
 }
 
-[[noreturn]] inline void raise_key(PyObject* key) {
-    PyErr_SetObject(PyExc_KeyError, key);
-    throw nb::python_error();
-}
-
 // The position that an index of Python's means. Throws IndexError with this text.
 uint64_t position(Sorted& sorted, int64_t index, const char* text);
 

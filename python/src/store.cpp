@@ -162,8 +162,7 @@ void Store::fail(int64_t ret, const std::string& why) {
 
 int64_t Store::must(int64_t ret, nb::handle key) {
     if (ret == -ENOENT && key.is_valid()) {
-        PyErr_SetObject(PyExc_KeyError, key.ptr());
-        throw nb::python_error();
+        raise_key(key);
     }
     // What the files and the limit of a store refuse are errors of the system.
     for (int error : {EBUSY, EAGAIN, EDEADLK, EBADMSG, EOPNOTSUPP, ENOTEMPTY, ENOSPC, EROFS})

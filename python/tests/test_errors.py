@@ -152,6 +152,18 @@ def test_the_table():
         _core._raise(-12345)
 
 
+@pytest.mark.parametrize("key", [(3, 4), (), ((1, 2),), "a", 5])
+def test_the_key_is_the_one_argument_of_key_error(key):
+    calls = [lambda: SortedDict()[key], lambda: SortedDict().pop(key), lambda: SortedDict().__delitem__(key), lambda: SortedSet().remove(key)]
+    calls += [lambda: SortedDict({(0,): 1})[key], lambda: SortedDict({(0,): 1}).pop(key)] if isinstance(key, tuple) else []
+    calls += [lambda: Store()[key], lambda: Store().__delitem__(key)] if isinstance(key, str) else []
+    calls += [lambda: RangeMap()[key]] if isinstance(key, int) else []
+    for number, call in enumerate(calls):
+        with pytest.raises(KeyError) as raised:
+            call()
+        assert raised.value.args == (key,), number
+
+
 FILL = {
     "ints": (list(range(0, 300, 3)), list(range(200))),
     "floats": ([n / 7 for n in range(100)], [n / 3 for n in range(99)]),

@@ -189,6 +189,68 @@ def test_one_hold_by_two_threads():
     hold.unlock()
 
 
+@pytest.mark.parametrize("named", [{}, {"timeout": 60}, {"shared": True}])
+def test_the_main_thread_keeps_its_place(named):
+    """It looks for signals while it waits, and others that came later do not overtake it."""
+    locks, stop, times = RangeLocks(), threading.Event(), []
+
+    def work():
+        while not stop.is_set():
+            with locks.lock(0, 100):
+                times.append(None)
+                time.sleep(0.25)
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    until(lambda: len(times) > 1 and sum(waits for *_, waits in locks.ranges()) == 2)
+    before = len(times)
+    try:
+        with locks.lock(0, 100, **named):
+            after = len(times)
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+    assert after - before <= 6  # those that came before it, and while it came
+
+
+def test_a_handler_of_a_signal_runs_while_the_main_thread_waits():
+    """Its own calls work, and the wait goes on; one that raises ends the wait, also that of a range that grows."""
+    code = """
+import threading, os, signal, time, lathwork
+locks = lathwork.RangeLocks(deadlocks=True)
+def work(first, last, held):
+    with locks.lock(first, last):
+        held.set()
+        time.sleep(1.5)
+def other(first, last):
+    held = threading.Event()
+    threading.Thread(target=work, args=(first, last, held)).start()
+    held.wait()
+def later(handler):
+    signal.signal(signal.SIGUSR1, handler)
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGUSR1)).start()
+def wait(*_):
+    seen.append(sum(waits for *_, waits in locks.ranges()))
+    locks.lock(50, 60).unlock()
+def stop(*_):
+    raise ZeroDivisionError
+hold, seen = locks.lock(0, 10), []
+other(20, 30)
+later(wait)
+grows = locks.lock(25, 26)
+other(30, 40)
+later(stop)
+try:
+    grows.resize(25, 35)
+except ZeroDivisionError:
+    print(seen, sorted(locks.ranges()))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == "[1] [(0, 10, False, False), (25, 26, False, False), (30, 40, False, False)]\n", done
+
+
 def test_a_signal_interrupts_the_main_thread():
     code = """
 import threading, os, signal, lathwork

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 """Names that programs of the replaced packages use, and what the package says of the Python that it needs."""
 import ast
+import ctypes
 import importlib.metadata
 import inspect
 import json
@@ -28,6 +29,12 @@ def test_generic_at_run_time(kind):
         return values
 
     assert typing.get_type_hints(annotated)["values"] == kind[int]
+
+
+def test_the_library_in_the_package_is_its_own():
+    """Nothing of it is found by name in the process, so no other copy of it is called either."""
+    module = ctypes.CDLL(lathwork._core.__file__)
+    assert hasattr(module, "PyInit__core") and not hasattr(module, "lath_index_init") and not hasattr(module, "lath_store_open")
 
 
 @pytest.mark.parametrize("kind", [SortedList, SortedSet, SortedDict, IntervalTree, RangeMap])

@@ -2,13 +2,16 @@
 """SortedDict, SortedSet and SortedList against dict and sorted lists of Python."""
 import bisect
 import copy
+import ctypes
 import decimal
 import fractions
 import gc
 import math
 import multiprocessing
+import operator
 import pickle
 import resource
+import sqlite3
 import sys
 import threading
 import weakref
@@ -436,3 +439,41 @@ def fork_child():
     values = SortedList(range(1000))
     values.update(range(1000))
     values._verify()
+
+
+def item_of(made, at):
+    return ctypes.pythonapi.PySequence_GetItem(ctypes.py_object(made), ctypes.c_ssize_t(at))
+
+
+AS_SEQUENCES = {
+    "numpy.array": lambda made: numpy.array(made).tolist(),
+    "numpy.mean": lambda made: float(numpy.mean(made)),
+    "numpy.median": lambda made: float(numpy.median(made)),
+    "numpy.percentile": lambda made: float(numpy.percentile(made, 30)),
+    "numpy.diff": lambda made: numpy.diff(made).tolist(),
+    "numpy.isin": lambda made: numpy.isin([1, 7], made).tolist(),
+    "numpy.interp": lambda made: float(numpy.interp(1.5, made, [10, 20, 30])),
+    "numpy.searchsorted": lambda made: int(numpy.searchsorted(made, 2)),
+    "numpy.concatenate": lambda made: numpy.concatenate([made, made]).tolist(),
+    "index of an array": lambda made: numpy.arange(9)[made].tolist(),
+    "bisect": lambda made: (bisect.bisect(made, 2), bisect.bisect_left(made, 2)),
+    "sqlite3": lambda made: sqlite3.connect(":memory:").execute("select ?, ?, ?", made).fetchone(),
+    "operator.indexOf": lambda made: operator.indexOf(made, 3),
+    "PySequence_GetItem": lambda made: [item_of(made, at) for at in (0, 2, -1, -3)],
+}
+
+
+@pytest.mark.parametrize("kind", [SortedList, SortedSet, SortedKeyList, lambda keys: SortedDict.fromkeys(keys).keys()])
+def test_c_code_takes_them_for_sequences(kind):
+    """PySequence_Check() decides it; of sortedcontainers it is true."""
+    ctypes.pythonapi.PySequence_GetItem.restype = ctypes.py_object
+    for what, call in AS_SEQUENCES.items():
+        assert call(kind([3, 1, 2])) == call([1, 2, 3]), what
+    for at in (3, -7):
+        with pytest.raises(IndexError):
+            item_of(kind([3, 1, 2]), at)
+
+
+def test_concatenation_in_c_code():
+    assert list(operator.concat(SortedList([1]), SortedList([2]))) == [1, 2]
+    assert not ctypes.pythonapi.PySequence_Check(ctypes.py_object(SortedDict()))

@@ -11,7 +11,11 @@ from ._method import described
 
 Deadlock = _core.Deadlock
 _FOREVER = 2**64 - 1
-_SLICE = 200_000_000  # nanoseconds between two looks for a signal
+
+
+def _on_main():
+    """Whether this is the thread that runs handlers of signals."""
+    return threading.current_thread() is threading.main_thread()
 
 
 @described
@@ -31,6 +35,11 @@ class Hold(_core.Held):
         """Unlock the range, unless unlock() has."""
         if self.held:
             self.unlock()
+
+    def resize(self, start, stop):
+        """Hold [start, stop) instead, which has a key of the range. BlockingIOError if a key that it gains
+        is held or waited for; with deadlocks=True it waits, or raises Deadlock."""
+        self._resize(start, stop, _on_main())
 
     def __repr__(self):
         """Hold(start, stop)"""
@@ -59,17 +68,12 @@ class RangeLocks(_core.Locks):
         """Hold [start, stop), beside other shared ranges if shared. Returns a Hold, a context manager.
 
         Waits without the GIL: as long as it takes, or timeout seconds, 0 for not at all; then it raises
-        TimeoutError. A range is not overtaken by later ones, except that the main thread asks anew after
-        each 0.2 seconds, as signals interrupt it then."""
+        TimeoutError. A range is not overtaken by later ones. On the main thread handlers of signals run in
+        the meantime, and what they raise ends the wait."""
         if timeout is not None and not timeout >= 0:
             raise ValueError(f"timeout is {timeout}: it must be at least 0")
         hold = Hold(self, start, stop, shared)
         left = _FOREVER if timeout is None or timeout >= _FOREVER / 1e9 else math.ceil(timeout * 1e9)
-        if threading.current_thread() is threading.main_thread():
-            while left > _SLICE:  # between two calls the interpreter runs handlers of signals
-                if hold._lock(_SLICE):
-                    return hold
-                left -= _SLICE if left < _FOREVER else 0
-        if not hold._lock(left):
+        if not hold._lock(left, _on_main()):
             raise TimeoutError(f"[{hold.start}, {hold.stop}) is held by others")
         return hold
