@@ -673,11 +673,11 @@ int lath_range_locks_init(struct lath_range_locks *l, const struct lath_range_co
 		c.buckets = min(BUCKETS_USUAL * lath_processors(), BUCKETS_USUAL_MOST);
 	while (buckets < c.buckets)
 		buckets *= 2;
-	memset(locks, 0, sizeof(*locks));
+	*locks = (struct locks){
+		.mask = buckets - 1, .flags = c.flags, .look = c.look, .look_arg = c.look_arg
+	};
 	if (c.allocator)
 		locks->allocator = *c.allocator;
-	locks->mask = buckets - 1;
-	locks->flags = c.flags;
 	bytes = table_bytes(locks);
 	locks->bucket = locks->allocator.alloc
 				? locks->allocator.alloc(locks->allocator.ctx, bytes, 64)
@@ -686,8 +686,6 @@ int lath_range_locks_init(struct lath_range_locks *l, const struct lath_range_co
 		return -ENOMEM;
 	locks->bits = (unsigned int)fls64(locks->mask);
 	lath_lockdep_init(&locks->lockdep, "lath_range");
-	locks->look = c.look;
-	locks->look_arg = c.look_arg;
 	locks->unit = c.usual ? min((unsigned int)fls64(c.usual - 1), 63u) : 0;
 	lath_spin_init(&locks->graph);
 	for (i = 0; i < buckets; i++) {

@@ -50,7 +50,7 @@ if [[ $kind == gcc || $kind == musl ]]; then
 	"$cc" -std=gnu11 -O1 -I. -shared -fPIC -w lathwork.c "$source/tests/amalgamation/plugin.c" -o plugin.so
 	"$cc" -std=gnu11 -O1 -pthread "$source/tests/amalgamation/plugin_host.c" -ldl -o plugin_host
 	expect "opened and closed twice" plugin_host ./plugin.so
-	# in a process with another copy a plugin that exports none of its own uses its own
+	# a plugin that exports none of the calls uses the copy in it, not another one in the process
 	echo 'int lath_index_init(void *index) { return index ? -22 : 0; }' >other.c
 	"$cc" -shared -fPIC -w other.c -o other.so
 	"$cc" -std=gnu11 -O1 -I. -fPIC -w -DLATH_API= -fvisibility=hidden -c lathwork.c -o own.o

@@ -90,8 +90,8 @@ def test_disk_extents(server):
 
 
 def test_rate_limit_windows(server):
-    """At most five requests in any second: a map of times, and what is older than the window is dropped. Behind the time each
-    request has a name of its own, as two may come in one microsecond."""
+    """At most five requests in any second: a map of times, and what is older than the window is dropped. Behind the time
+    is the name of the request, as two may come in one microsecond."""
     window, most = 1_000_000, 5
 
     def allowed(user, now):
