@@ -9,25 +9,42 @@
  */
 #include "set/version/chain.h"
 
+/* Returns the record below this one, with ERASED; 0: none. */
+static u64 chain_below(const struct version *version)
+{
+	return smp_load_acquire(&version->older) & ~(LEFT | CUT); /* pairs with chain_sweep */
+}
+
 u64 chain_see(struct versions_set *set, u64 head, const struct snapshot *at)
 {
 	struct version *version = version_of(set, head);
-	u64 value = head;
+	u64 value = head, end;
 
 	if (!at) { /* a snapshot taken later shows it: it must have its time */
 		version_time(set, head & ERASED ? &version->end : &version->begin);
 		return head & ERASED ? 0 : head;
 	}
 	for (;;) {
-		if (value & ERASED && version_time(set, &version->end) <= at->time)
+		/* 0: it is the head, or the head has just replaced it, later than the snapshot */
+		end = value & ERASED ? version_time(set, &version->end) : READ_ONCE(version->end);
+		if (end && end <= at->time)
 			return 0;
 		if (version_time(set, &version->begin) <= at->time)
 			return value & ~ERASED;
-		value = smp_load_acquire(&version->older) & ~LEFT; /* pairs with chain_sweep */
+		value = chain_below(version);
 		if (!value)
 			return 0;
 		version = version_of(set, value);
 	}
+}
+
+void chain_end_below(struct versions_set *set, u64 head)
+{
+	u64 below = chain_below(version_of(set, head));
+
+	if (below && !READ_ONCE(version_of(set, below)->end))
+		WRITE_ONCE(version_of(set, below)->end,
+			   version_time(set, &version_of(set, head)->begin));
 }
 
 /* ---- records that left ---- */
@@ -92,8 +109,8 @@ static void chain_mark(struct versions_set *set, u64 value, bool all)
 	lath_delay("marked, still in the chain");
 }
 
-/* Take all records out of the chain of a key that are marked. */
-static void chain_sweep(struct versions_set *set, const struct lath_bytes_key *key)
+/* Take all records out of the chain of a key that are marked, and not before this time. */
+static void chain_sweep(struct versions_set *set, const struct lath_bytes_key *key, u64 begin)
 {
 	u64 head, *link, value, next;
 
@@ -112,123 +129,122 @@ again:
 	while (value) {
 		struct version *version = version_of(set, value);
 
+		if (READ_ONCE(version->begin) < begin)
+			return;
 		next = smp_load_acquire(&version->older); /* pairs with chain_sweep */
 		lath_delay("link read, not yet cut");
 		if (!(next & LEFT)) {
 			link = &version->older;
-		} else if (cmpxchg(link, value, next & ~LEFT) != value) {
+		} else if (cmpxchg(link, value, next & ~(LEFT | CUT)) != value) {
 			lath_delay("a chain has changed");
 			goto again;
+		} else {
+			lath_fetch_or(&version->older, CUT);
 		}
-		value = next & ~LEFT;
+		value = next & ~(LEFT | CUT);
 	}
 }
 
 /* ---- judging ---- */
 
-/* Where a record is. */
-struct seat {
-	bool there;   /* it is in the chain of its key */
-	bool head;    /* ... first in it */
-	u64 from, to; /* snapshots of these times need it, or what is below it */
-};
-
-/* Returns the oldest time in the chain from this record on. */
-static u64 chain_begin(struct versions_set *set, u64 value)
+/* Returns whether the key of a record that was erased has no newer one. */
+static bool is_head(struct versions_set *set, u64 value)
 {
-	u64 begin;
+	struct lath_bytes_key key = version_key(set, value);
+	u64 head;
 
-	do {
-		struct version *version = version_of(set, value);
-
-		begin = version_time(set, &version->begin);
-		value = smp_load_acquire(&version->older) & ~LEFT; /* pairs with chain_sweep */
-	} while (value);
-	return begin;
+	return lath_bytes_get(&set->heads, &key, &head) && head == value;
 }
 
-static struct seat chain_find(struct versions_set *set, u64 wanted)
+/* As snapshot_keep(), of an erased head: for the first record from there on that a snapshot shows. */
+static bool head_keep(struct versions_set *set, u64 head)
 {
-	struct lath_bytes_key key = version_key(set, wanted);
-	struct version *version = version_of(set, wanted), *newer;
-	struct seat seat = { .there = false };
-	u64 head, value;
+	struct version *version = version_of(set, head);
+	u64 last = version_time(set, &version->end), end = last, time, value = head;
 
-	if (!lath_bytes_get(&set->heads, &key, &head))
-		return seat;
-	if (version_of(set, head) == version) {
-		LATH_ASSERT(head & ERASED);
-		return (struct seat){ true, true, chain_begin(set, wanted),
-				      version_time(set, &version->end) };
+	while ((time = snapshot_before(set, end))) {
+		while (version_time(set, &version->begin) > time) {
+			value = chain_below(version);
+			if (!value)
+				return false;
+			version = version_of(set, value);
+			end = READ_ONCE(version->end); /* 0: the head has just replaced it */
+			end = end ? end : last;
+		}
+		/* no: it is of an earlier time than the snapshot, or that was released */
+		if (snapshot_keep(set, head, READ_ONCE(version->begin), end))
+			return true;
 	}
-	newer = version_of(set, head);
-	for (;; newer = version_of(set, value)) {
-		value = smp_load_acquire(&newer->older) & ~LEFT; /* pairs with chain_sweep */
-		if (!value)
-			return seat;
-		if (version_of(set, value) == version)
-			break;
-	}
-	seat.there = true;
-	seat.from = version_time(set, &version->begin);
-	/* what was erased hides what is below it, if there is anything */
-	if (value & ERASED && !(READ_ONCE(version->older) & ~LEFT))
-		seat.to = version_time(set, &version->end);
-	else
-		seat.to = version_time(set, &newer->begin);
-	return seat;
+	return false;
 }
 
-/* Keep a record, or let it leave. */
-static void chain_judge(struct versions_set *set, u64 value)
+/* Keep a record, with ERASED if it was erased, or mark it and add it to the list *gone. */
+static void chain_judge(struct versions_set *set, u64 value, u64 *gone)
 {
-	struct seat seat = chain_find(set, value);
+	struct version *version = version_of(set, value);
+	bool head = value & ERASED && is_head(set, value);
 
-	if (seat.there) {
+	if (head ? head_keep(set, value)
+		 : snapshot_keep(set, value, version_time(set, &version->begin),
+				 version_time(set, &version->end)))
+		return;
+	version->link = *gone;
+	*gone = value;
+	/* If it is the head, no snapshot needs what is below: a new head shall not lead there. */
+	chain_mark(set, value, head);
+}
+
+/* Take the records of a list out of their chains, and let them leave. One way down the chain of a
+ * key takes out all of them. */
+static void chain_clean(struct versions_set *set, u64 gone)
+{
+	u64 value, next;
+
+	for (value = gone; value; value = version_of(set, value)->link) {
 		struct lath_bytes_key key;
 
-		if (snapshot_keep(set, value, seat.from, seat.to))
-			return;
-		/* If it is the head, the key was erased, and no snapshot needs what is below: a new
-		 * head shall not lead there. */
-		chain_mark(set, value, seat.head);
+		if (READ_ONCE(version_of(set, value)->older) & CUT)
+			continue;
 		key = version_key(set, value);
-		chain_sweep(set, &key);
+		chain_sweep(set, &key, 0);
 	}
-	leave(set, value);
+	for (value = gone; value; value = next) {
+		next = version_of(set, value)->link;
+		leave(set, value);
+	}
 }
 
 void chain_replaced(struct versions_set *set, u64 newer, u64 older)
 {
 	struct version *now, *was = version_of(set, older);
+	u64 begin = version_time(set, &was->begin), gone = 0;
 
 	if (!newer) {
-		chain_judge(set, older);
+		chain_judge(set, older | ERASED, &gone);
+		chain_clean(set, gone);
 		return;
 	}
 	now = version_of(set, newer);
-	if (snapshot_keep(set, older, version_time(set, &was->begin),
-			  version_time(set, &now->begin)))
+	WRITE_ONCE(was->end, version_time(set, &now->begin)); /* N1: those in lists have it */
+	if (snapshot_keep(set, older, begin, READ_ONCE(was->end)))
 		return;
 	/* mostly it is the only one below */
 	if (READ_ONCE(was->older) || cmpxchg(&now->older, older, 0) != older) {
 		struct lath_bytes_key key = version_key(set, older);
 
 		chain_mark(set, older, false);
-		chain_sweep(set, &key);
+		chain_sweep(set, &key, begin);
 	}
 	leave(set, older);
 }
 
 bool chain_settle(struct versions_set *set, unsigned int most)
 {
-	for (; most && READ_ONCE(set->loose); most--) {
-		u64 value = snapshot_loose(set);
+	u64 value, gone = 0;
 
-		if (!value)
-			break;
-		chain_judge(set, value);
-	}
+	for (; most && READ_ONCE(set->loose) && (value = snapshot_loose(set)); most--)
+		chain_judge(set, value, &gone);
+	chain_clean(set, gone);
 	return !most;
 }
 
@@ -245,7 +261,7 @@ void chain_settle_later(struct lath_later *later)
 	lath_spin_unlock(&set->lock);
 	if (set->judging) {
 		lath_reader_enter(set->rcu);
-		chain_settle(set, 256);
+		chain_settle(set, 1024);
 		lath_reader_exit(set->rcu);
 	}
 	lath_spin_lock(&set->lock);
@@ -272,6 +288,8 @@ void lath_snapshot_release(struct lath_versions *public, struct lath_snapshot *s
 		set->newest = s->older;
 	if (s->older)
 		s->older->newer = s->newer;
+	if (set->finger == s)
+		set->finger = s->older ? s->older : s->newer;
 	WRITE_ONCE(set->active, set->active - 1);
 	if (s->held) {
 		version_of(set, s->last)->link = set->loose;
@@ -335,7 +353,7 @@ void chain_drain(struct versions_set *set)
 {
 	LATH_ASSERT(!set->active);
 	/* the call that judges comes before the callbacks that free */
-	while (chain_waits(set)) {
+	while (!lath_retire_ended() && chain_waits(set)) {
 		lath_retire_drain(set->rcu);
 		lath_later_end(&set->settle);
 	}

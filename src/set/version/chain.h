@@ -11,6 +11,9 @@
  * head; 0: none. In a section. */
 u64 chain_see(struct versions_set *set, u64 head, const struct snapshot *at);
 
+/* The live head will be replaced or erased: give the record below it its end. In a section. */
+void chain_end_below(struct versions_set *set, u64 head);
+
 /* `older` was replaced by `newer`, or with newer == 0 erased, by this thread. Both have their
  * times. Keep it for a snapshot, or let it leave. In a call and in a section. */
 void chain_replaced(struct versions_set *set, u64 newer, u64 older);

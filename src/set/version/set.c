@@ -45,17 +45,19 @@ static void give_back(void *arg, uint64_t value)
 {
 	struct versions_set *set = arg;
 
-	LATH_ASSERT(!(value & ERASED) && !version_of(set, value)->older); /* all else has left */
+	/* all else has left */
+	LATH_ASSERT((!(value & ERASED) && !version_of(set, value)->older) || lath_retire_ended());
 	if (set->records.free)
 		set->records.free(set->records.ctx, version_record(value));
 }
 
 void lath_versions_fini(struct lath_versions *public)
 {
+	LATH_NO_CANCEL;
 	struct versions_set *set = versions_of(public);
 
 	chain_drain(set);
-	LATH_ASSERT(!set->older);
+	LATH_ASSERT(!set->older || lath_retire_ended());
 	lath_bytes_fini(&set->heads, give_back, set);
 }
 
@@ -83,6 +85,7 @@ static int change_wanted(struct versions_set *set, struct versions_change *chang
 		return -EEXIST;
 	if (change->expected && change->there != change->expected)
 		return -EAGAIN;
+	chain_end_below(set, head);
 	return 0;
 }
 
@@ -113,7 +116,8 @@ static int make_change(struct versions_set *set, struct versions_change *change)
 		lath_bytes_find(&set->heads, &change->key, &place);
 		lath_delay("key found, not yet changed");
 		ret = change_wanted(set, change, place.value);
-		if (!ret) {
+		/* the record is there already: nothing changes */
+		if (!ret && change->value != change->there) {
 			if (change->value) {
 				struct version *version = version_of(set, change->value);
 
@@ -242,7 +246,8 @@ static int check_chain(struct versions_set *set, u64 head, u64 *older)
 		} else if (value == head && version->end) {
 			return 41;
 		}
-		if (!version->begin || version->begin > newer || version->older & LEFT)
+		if (!version->begin || version->begin > newer || version->older & LEFT ||
+		    (value != head && (!version->end || version->end > newer)))
 			return 41;
 		newer = version->begin;
 		*older += value != head || value & ERASED;

@@ -18,6 +18,49 @@ u64 version_give_time(struct versions_set *set, u64 *time)
 	return known ? known : now;
 }
 
+/* How many snapshots are passed while the set is locked. */
+#define STEPS 256
+
+/* Returns the newest snapshot before this time, or NULL. Locks the set, and leaves it locked. What
+ * asks for old times asks for one after the other: the search goes on where the last one ended. */
+static struct snapshot *lock_before(struct versions_set *set, u64 to)
+{
+	struct snapshot *s;
+	unsigned int steps;
+
+	lath_spin_lock(&set->lock);
+	for (s = set->newest, steps = 0; s && steps < 8; s = s->older, steps++)
+		if (s->time < to)
+			return s;
+	for (;; steps++) {
+		s = set->finger;
+		if (s && s->time >= to && s->older)
+			s = s->older;
+		else if (s && s->newer && s->newer->time < to)
+			s = s->newer;
+		else
+			return s && s->time < to ? s : NULL;
+		set->finger = s;
+		if (steps % STEPS == STEPS - 1) {
+			lath_spin_unlock(&set->lock);
+			lath_spin_lock(&set->lock);
+		}
+	}
+}
+
+u64 snapshot_before(struct versions_set *set, u64 to)
+{
+	const struct snapshot *s;
+	u64 time;
+
+	if (!READ_ONCE(set->active)) /* as in snapshot_keep() */
+		return 0;
+	s = lock_before(set, to);
+	time = s ? s->time : 0;
+	lath_spin_unlock(&set->lock);
+	return time;
+}
+
 bool snapshot_keep(struct versions_set *set, u64 value, u64 from, u64 to)
 {
 	struct version *version = version_of(set, value);
@@ -27,10 +70,7 @@ bool snapshot_keep(struct versions_set *set, u64 value, u64 from, u64 to)
 	 * it was released. One that comes later is not before `to`. */
 	if (from == to || !READ_ONCE(set->active))
 		return false;
-	lath_spin_lock(&set->lock);
-	snapshot = set->newest;
-	while (snapshot && snapshot->time >= to)
-		snapshot = snapshot->older;
+	snapshot = lock_before(set, to);
 	if (snapshot && snapshot->time >= from) {
 		if (!snapshot->held)
 			snapshot->last = value;
@@ -69,6 +109,8 @@ void lath_snapshot_take(struct lath_versions *public, struct lath_snapshot *snap
 	LATH_ASSERT(!s->older || s->older->time < s->time);
 	if (s->older)
 		s->older->newer = s;
+	else
+		set->finger = s;
 	set->newest = s;
 	WRITE_ONCE(set->active, set->active + 1);
 	smp_store_release(&set->now, s->time + 1); /* pairs with version_give_time */

@@ -16,11 +16,13 @@
  * Concurrent Data Structures, PPoPP 2021.)
  *
  * A record that is not a live head is one thread's to free: that which replaced or erased it. It is
- * needed while a snapshot is held that is not before its time and before the time of the next one;
- * then it is in the list of the newest such snapshot, and judged again when that is released. Else
- * it leaves the chain (chain.c) and is freed after a grace period.
+ * needed while a snapshot is held that is not before its time and before its end; then it is in the
+ * list of the newest such snapshot, and judged again when that is released. Else it leaves the chain
+ * (chain.c) and is freed after a grace period. The chain of an erased key hangs on its head, which is
+ * needed while any of it is. Of an erased record a list has the address with ERASED.
  *
- *   N1  A record below the head has its time, and it is at least that of the one below it.
+ *   N1  A record below the head has its time, and it is at least the end of the one below it. One
+ *       that is in a list, or that is not right below the head, has its end.
  *   N2  A chain changes only where a new head is put in front of it, and where records leave it.
  *       One that leaves has LEFT in `older` from then on; no link of such a record changes.
  *   N3  Each record that is not a live head is in one list, or one thread is judging it, or it
@@ -40,12 +42,13 @@
 
 /* In a head and in `older`: the key was erased when this record was the newest. */
 #define ERASED 4ull
-/* In `older`: the record has left the chain. */
+/* In `older`: the record leaves the chain, and no link leads to it any more. */
 #define LEFT 1ull
+#define CUT 2ull
 
 struct version {
 	u64 begin; /* the time when it was put there; 0: not known yet */
-	u64 end;   /* the time when the key was erased, if it was; 0: not known yet */
+	u64 end;   /* the time when it was replaced or erased; 0: it was not, or not known yet */
 	u64 older; /* the record before it, with ERASED and LEFT */
 	u64 link;  /* the next one in a list */
 };
@@ -78,6 +81,7 @@ struct versions_set {
 	u64 active; /* snapshots that are held; written under the lock */
 	struct lath_spinlock lock __attribute__((aligned(64)));
 	struct snapshot *newest;  /* under the lock, as are: */
+	struct snapshot *finger;  /* the one that was found last; NULL: none is held */
 	u64 loose;		  /* records that released snapshots had needed */
 	bool scheduled;		  /* a call that judges them is outstanding */
 	bool judging;		  /* ... and is at work */
