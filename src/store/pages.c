@@ -208,6 +208,19 @@ int pages_numa(char *base, u64 size, const char *text)
 	return 0;
 }
 
+/* Maps addresses. After mlockall(MCL_FUTURE) the kernel would fill what a mapping may use, so it
+ * may use it later, when it is not locked any more. MAP_FAILED: refused. */
+static void *map_addresses(u64 size)
+{
+	void *map = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (map == MAP_FAILED ||
+	    (!munlock(map, size) && !mprotect(map, size, PROT_READ | PROT_WRITE)))
+		return map;
+	munmap(map, size);
+	return MAP_FAILED;
+}
+
 int pages_reserve(char **base, u64 *size, const struct lath_store_options *options)
 {
 	u64 least = min(options->limit ? options->limit + 2 * BLOCK : 64 * BLOCK, *size);
@@ -219,8 +232,7 @@ int pages_reserve(char **base, u64 *size, const struct lath_store_options *optio
 	if (!memory_refused()) {
 		/* the system may refuse many addresses (ulimit -v, overcommit): half as many */
 		for (;; *size = *size / 2 / BLOCK * BLOCK) {
-			map = mmap(NULL, *size + BLOCK, PROT_READ | PROT_WRITE,
-				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+			map = map_addresses(*size + BLOCK);
 			if (map != MAP_FAILED || *size / 2 < least)
 				break;
 		}
