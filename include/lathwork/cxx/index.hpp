@@ -438,6 +438,7 @@ private:
     void finish() {
         if (!h_.list)
             return;
+        detail::uncancelled end;
         base::destroy(words::direct ? nullptr : keep_each, this);
         values_.drain();
     }

@@ -128,6 +128,7 @@ public:
     ~interval_map() {
         if (!set_)
             return;
+        detail::uncancelled end;
         lath_intervals_fini(set_.get(), words::direct ? nullptr : keep, this);
         values_.drain();
     }

@@ -72,6 +72,7 @@ public:
         return *this;
     }
     ~space() {
+        detail::uncancelled end;
         if (space_)
             lath_space_destroy(space_);
     }

@@ -476,7 +476,10 @@ private:
     }
 
     struct closer {
-        void operator()(lath_store* s) const { lath_store_close(s); }
+        void operator()(lath_store* s) const {
+            detail::uncancelled end;
+            lath_store_close(s);
+        }
     };
     std::unique_ptr<lath_store, closer> store_;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
 // lathwork/cxx/detail/calls.hpp - what the classes pass to the C library: functions of the caller's
-// that it calls back, and lengths of time.
+// that it calls back, and lengths of time; threads that are not cancelled in it.
 //
 // Other headers include it; a program has no reason to do so itself.
 //
@@ -13,14 +13,30 @@
 #ifndef LATHWORK_CXX_DETAIL_CALLS_HPP
 #define LATHWORK_CXX_DETAIL_CALLS_HPP
 
+#include <pthread.h>
+
 #include <chrono>
 #include <exception>
 
 namespace lathwork::detail {
 
+// While one exists, the thread follows no pthread_cancel(). The end of a container is a
+// cancellation point, and the unwinding would end the process where it came to a destructor.
+class uncancelled {
+public:
+    uncancelled() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &was_); }
+    ~uncancelled() { pthread_setcancelstate(was_, nullptr); }
+    uncancelled(const uncancelled&) = delete;
+    uncancelled& operator=(const uncancelled&) = delete;
+
+private:
+    int was_ = PTHREAD_CANCEL_ENABLE;
+};
+
 // A function of the caller's that the C library calls back; it converts to what C calls, with its
 // own address as `arg`. No exception passes through C, which would keep its locks: C gets `failed`
-// for it, and the first one waits until the library's call has returned.
+// for it, and the first one waits until the library's call has returned. Nor is the thread
+// cancelled.
 template <typename Fn>
 class guarded {
     template <typename R, typename... Args>
@@ -36,6 +52,7 @@ public:
     }
     template <typename R, typename... Args>
     R call(Args... args) {
+        uncancelled here;
 #ifdef __cpp_exceptions
         try {
             return static_cast<R>(fn_(args...));

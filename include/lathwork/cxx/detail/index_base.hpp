@@ -304,6 +304,7 @@ protected:
             lath_index_erase_range(h_.list, where.key, where.size, each, arg));
     }
     void destroy(lath_item_fn each, void* arg) {
+        uncancelled end;
         if (h_.list)
             lath_index_fini(h_.list, each, arg);
         delete std::exchange(h_.list, nullptr);

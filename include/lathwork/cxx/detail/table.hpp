@@ -54,6 +54,7 @@ public:
     ~word_table() {
         if (error_)
             return;
+        uncancelled end;
         lath_index_fini(native(), direct ? nullptr : keep_each, this);
         values_.drain(); // when the index is gone: ~V may end another map
     }
@@ -244,6 +245,7 @@ public:
     ~byte_table() {
         if (error_)
             return;
+        uncancelled end;
         lath_bytes_fini(native(), keep_each, this);
         values_.drain();
     }
