@@ -95,6 +95,7 @@ static void index_destroy(struct lath_space *space, struct lath_index *index)
 
 void lath_space_destroy(struct lath_space *space)
 {
+	LATH_NO_CANCEL;
 	struct segment *segment, *next;
 	struct lath_allocator allocator;
 	unsigned int i;

@@ -172,7 +172,7 @@ void arena_fini(struct arena *arena)
 	arena_flush(arena);
 	lath_retire_drain(arena->rcu);
 	/* nothing waits for a grace period any more: the batches that are left are spare ones */
-	LATH_ASSERT(!__atomic_load_n(&arena->pending, __ATOMIC_RELAXED));
+	LATH_ASSERT(!__atomic_load_n(&arena->pending, __ATOMIC_RELAXED) || lath_retire_ended());
 	for (i = 0; i < SHARDS; i++) {
 		LATH_ASSERT(!arena->shard[i].batch);
 		while ((batch = arena->shard[i].spare)) {

@@ -17,7 +17,6 @@
 #include "store/value.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 #define WINDOW 16
 
@@ -134,7 +133,6 @@ static u64 pending(struct lath_store *store)
  * itself. Returns whether it did. */
 static bool wait_for_readers(struct lath_store *store)
 {
-	const struct timespec ms = { 0, 1000000 };
 	u64 before = pending(store);
 	unsigned int i;
 
@@ -142,7 +140,7 @@ static bool wait_for_readers(struct lath_store *store)
 	for (i = 0; before && i < 500; i++) {
 		if (pending(store) < before)
 			return true;
-		nanosleep(&ms, NULL);
+		lath_rest(1000000);
 	}
 	return false;
 }
@@ -235,6 +233,7 @@ bool store_make_room(struct lath_store *store, unsigned int *round)
 
 int64_t lath_store_compact(struct lath_store *store)
 {
+	LATH_NO_CANCEL;
 	u64 given;
 
 	if (store->backend)

@@ -31,7 +31,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #define LOCK_TEXT "lathwork lock, process "
@@ -265,7 +264,6 @@ static bool is_ending(pid_t pid)
  */
 static int wait_for_member(const struct store_file *file, pid_t *holder)
 {
-	const struct timespec pause = { .tv_nsec = 1000000 };
 	unsigned int pauses = 0;
 
 	LATH_ASSERT(file->member >= 0);
@@ -283,7 +281,7 @@ static int wait_for_member(const struct store_file *file, pid_t *holder)
 		*holder = lock.l_pid;
 		if (pauses++ > (is_ending(*holder) ? 10000 : PARENT_MS))
 			return ret;
-		nanosleep(&pause, NULL);
+		lath_rest(1000000);
 	}
 }
 

@@ -399,6 +399,7 @@ int snapshot_load(struct lath_store *store, struct store_file *file,
 int lath_store_load(struct lath_store *store, const char *path, lath_store_progress_fn progress,
 		    void *arg)
 {
+	LATH_NO_CANCEL;
 	struct store_file file;
 	int ret;
 

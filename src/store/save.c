@@ -217,6 +217,7 @@ static int save_own(struct lath_store *store, bool *placed, lath_store_progress_
 
 int lath_store_sync(struct lath_store *store)
 {
+	LATH_NO_CANCEL;
 	bool placed;
 	int ret;
 
@@ -235,6 +236,7 @@ int lath_store_sync(struct lath_store *store)
 int lath_store_save(struct lath_store *store, const char *path, lath_store_progress_fn progress,
 		    void *arg)
 {
+	LATH_NO_CANCEL;
 	struct store_file file;
 	bool placed;
 	int ret;

@@ -323,6 +323,7 @@ static int shm_close(struct lath_store *store)
 
 int lath_store_remove(const char *spec, char *why, size_t why_size)
 {
+	LATH_NO_CANCEL;
 	int ret;
 
 	store_reason_begin();

@@ -195,6 +195,7 @@ static u64 offset_in(const struct shm_head *head, const void *at)
 
 static int take(int fd, u64 from, u64 size)
 {
+	LATH_NO_CANCEL;
 	int ret;
 
 	LATH_ASSERT(size);
@@ -232,6 +233,7 @@ static int take_block(struct arena *arena, u64 b)
 
 static int give_block_back(struct arena *arena, u64 b)
 {
+	LATH_NO_CANCEL;
 	const struct shm_own *own = container_of(arena->backing, struct shm_own, backing);
 	u64 from = offset_in(head_of(arena), arena->base) + b * BLOCK;
 

@@ -85,6 +85,8 @@ int store_prefault(struct lath_store *store, u64 bytes, u64 available)
 
 int lath_store_prefault(struct lath_store *store, uint64_t bytes)
 {
+	LATH_NO_CANCEL;
+
 	store_reason_begin();
 	if (store->backend)
 		return store_refuse(-EOPNOTSUPP, "%s: prefault is an option of open there",
@@ -242,6 +244,7 @@ static int open_options(struct lath_store **out, const char *spec,
 int lath_store_open(struct lath_store **out, const char *spec,
 		    const struct lath_store_options *theirs)
 {
+	LATH_NO_CANCEL;
 	struct lath_store_options options;
 	int ret;
 
@@ -255,6 +258,7 @@ int lath_store_open(struct lath_store **out, const char *spec,
 
 int lath_store_close(struct lath_store *store)
 {
+	LATH_NO_CANCEL;
 	int ret = 0;
 
 	if (!store)
@@ -323,6 +327,7 @@ int64_t lath_store_items(struct lath_store *store)
 
 int lath_store_get_stats(struct lath_store *store, struct lath_store_stats *stats)
 {
+	LATH_NO_CANCEL;
 	struct pages_coverage records, index;
 	int ret;
 

@@ -42,7 +42,7 @@ void lath_crowd_wait(unsigned int *rounds)
 	/* the lock was still held after all short pauses, or after a whole turn */
 	if (round >= LOOKS || (round && lath_self.crowded)) {
 		lath_self.crowded = CALM;
-		lath_yield(); /* the holder may wait for a processor */
+		lath_nap(round); /* the holder may wait for a processor */
 	}
 	if (lath_self.crowded) {
 		lath_self.crowded--;

@@ -352,6 +352,11 @@ static inline void lath_retired_end(void)
 {
 }
 
+static inline bool lath_retire_ended(void)
+{
+	return false;
+}
+
 static inline void lath_retire_drain(const struct lath_rcu *rcu)
 {
 	rcu_barrier();
@@ -447,7 +452,10 @@ static inline void lath_block_free(void *block)
 #define LATH_ASSERT(condition) ((void)sizeof(!(condition)))
 #endif
 
-/* The kernel's threads do not fork. */
+/* The kernel's threads are not cancelled, */
+#define LATH_NO_CANCEL const int lath_cancel_was __maybe_unused = 0
+
+/* and do not fork. */
 static inline void lath_call_enter(void)
 {
 }

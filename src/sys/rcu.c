@@ -16,6 +16,9 @@
  * has its own queue, which no worker looks at: its callbacks run in steps, for which the
  * program calls, or when a thread drains.
  *
+ * A thread in exit() that finds a reader in its way, or is one, leaves what is retired as it is:
+ * the memory ends with the process, which the reader may outlive as little.
+ *
  * A thread that forks waits neither for the worker nor for readers. In the child the queues are as
  * they were, the records of other threads are gone, and a worker is started again on demand.
  * liburcu's flavours allow neither a fork inside a section nor two handlers of one fork, and all
@@ -24,7 +27,6 @@
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "sys/sys.h"
@@ -32,6 +34,9 @@
 /* ---- sections ---- */
 
 static u64 period = 1;
+
+/* How many pauses a thread in exit() waits for others: a quarter of a second. */
+#define PATIENCE 500
 
 static void note_section(void)
 {
@@ -53,7 +58,7 @@ static void enter(void)
 		return;
 	note_section();
 	barrier(); /* pairs with lath_fence_threads in begin_period */
-	if (unlikely(lath_self.slow))
+	if (unlikely(READ_ONCE(lath_self.slow)))
 		enter_slowly();
 }
 
@@ -73,18 +78,50 @@ static u64 begin_period(void)
 	return mine;
 }
 
-static void wait_for_readers(void)
+/* One pause of a thread that waits for others. In exit() they may never come, and objects of which
+ * the thread is in a section too: returns false after a while, at once if it would wait for itself,
+ * and the thread gives up. */
+static bool go_on_waiting(unsigned int *rounds)
+{
+	if (unlikely(lath_self.exiting) && (lath_self.nesting || *rounds >= PATIENCE))
+		return false;
+	lath_nap((*rounds)++);
+	return true;
+}
+
+/* Returns whether it waited: not for ever in exit(). */
+static bool wait_for_readers(void)
 {
 	unsigned int rounds = 0;
-	u64 mine;
+	u64 mine = begin_period();
 
-	LATH_ASSERT(!lath_self.nesting); /* it would wait for itself */
-	mine = begin_period();
 	while (lath_section_before(mine))
-		lath_nap(&rounds);
+		if (!go_on_waiting(&rounds))
+			return false;
+	return true;
 }
 
 /* ---- reclamation ---- */
+
+/* A thread in exit() has given up waiting for readers: no callback runs any more, since it goes on
+ * to end the structures that they belong to, while the readers may see the objects. */
+static bool abandoned;
+
+static void abandon(void)
+{
+	unsigned int rounds = 0;
+
+	LATH_ASSERT(lath_self.exiting);
+	WRITE_ONCE(abandoned, true);
+	lath_fence_threads(); /* pairs with lath_call_enter in turn_begin and run_waiting */
+	while (lath_others_reclaim())
+		lath_nap(rounds++);
+}
+
+bool lath_retire_ended(void)
+{
+	return unlikely(READ_ONCE(abandoned));
+}
 
 struct queue {
 	struct lath_rcu_head *retired; /* a stack; any thread pushes */
@@ -135,10 +172,13 @@ static size_t run_waiting(struct queue *queue, size_t most)
 	for (; head && ran < most; ran++) {
 		/* each in its own call, so that a fork waits for one callback at most */
 		lath_call_enter();
-		head = queue->waiting;
-		WRITE_ONCE(queue->waiting, head->next);
-		head->func(head);
-		head = queue->waiting;
+		head = NULL;
+		if (likely(!READ_ONCE(abandoned))) { /* pairs with abandon */
+			head = queue->waiting;
+			WRITE_ONCE(queue->waiting, head->next);
+			head->func(head);
+			head = queue->waiting;
+		}
 		lath_call_exit();
 	}
 	return ran;
@@ -147,32 +187,38 @@ static size_t run_waiting(struct queue *queue, size_t most)
 static void turn_begin(struct queue *queue)
 {
 	LATH_ASSERT(lath_turn_held(&queue->turn) && !lath_self.reclaiming);
-	lath_self.reclaiming = &queue->turn;
+	WRITE_ONCE(lath_self.reclaiming, &queue->turn);
 	lath_call_enter();
-	take_retired(queue);
+	if (likely(!READ_ONCE(abandoned))) /* pairs with abandon */
+		take_retired(queue);
 	lath_call_exit();
 }
 
 static void turn_end(struct queue *queue)
 {
 	LATH_ASSERT(lath_self.reclaiming == &queue->turn);
-	lath_self.reclaiming = NULL;
+	WRITE_ONCE(lath_self.reclaiming, NULL);
 	lath_turn_unlock(&queue->turn);
 }
 
 /* Runs the callbacks of all that has been retired so far, after a grace period. Not in a call, not
- * in a section. Returns how many. */
+ * in a section, but in exit(). Returns how many. */
 static size_t reclaim(struct queue *queue)
 {
+	unsigned int rounds = 0;
 	size_t ran = 0;
 
 	lath_wait_assert();
-	lath_turn_lock(&queue->turn);
+	while (!lath_retire_ended() && !lath_turn_trylock(&queue->turn))
+		if (!go_on_waiting(&rounds))
+			abandon();
+	if (lath_retire_ended())
+		return 0;
 	turn_begin(queue);
-	if (queue->waiting) {
-		wait_for_readers();
+	if (queue->waiting && wait_for_readers())
 		ran = run_waiting(queue, SIZE_MAX);
-	}
+	else if (queue->waiting)
+		abandon();
 	turn_end(queue);
 	return ran;
 }
@@ -190,7 +236,7 @@ size_t lath_rcu_single_step(size_t most)
 		turn_begin(queue);
 		queue->period = begin_period();
 	} else {
-		lath_self.reclaiming = &queue->turn;
+		WRITE_ONCE(lath_self.reclaiming, &queue->turn);
 	}
 	if (queue->period && !lath_section_before(queue->period))
 		queue->period = 0;
@@ -202,7 +248,6 @@ size_t lath_rcu_single_step(size_t most)
 
 static void *work(void *unused)
 {
-	struct timespec gather = { 0 };
 	u32 asleep;
 
 	(void)unused;
@@ -210,8 +255,7 @@ static void *work(void *unused)
 	for (;;) {
 		/* one grace period for many objects costs as much as for one; but what waits is
 		 * memory that the program has to do without */
-		gather.tv_nsec = reclaim(&worked) < MANY ? GATHER : GATHER_MANY;
-		nanosleep(&gather, NULL);
+		lath_rest(reclaim(&worked) < MANY ? GATHER : GATHER_MANY);
 		if (READ_ONCE(worked.retired))
 			continue;
 		__atomic_store_n(&worker, ASLEEP, __ATOMIC_SEQ_CST);
@@ -281,6 +325,8 @@ static void retire(struct lath_rcu_head *head, void (*func)(struct lath_rcu_head
 
 static void drain(void)
 {
+	LATH_NO_CANCEL;
+
 	reclaim(&worked);
 }
 
@@ -291,13 +337,15 @@ static void retire_for_step(struct lath_rcu_head *head, void (*func)(struct lath
 
 static void drain_stepped(void)
 {
+	LATH_NO_CANCEL;
+
 	reclaim(&stepped);
 }
 
 static void synchronize(void)
 {
 	lath_wait_assert();
-	wait_for_readers();
+	(void)wait_for_readers();
 }
 
 void lath_rcu_after_fork(void)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * sleep.c - threads that sleep on a word until another thread wakes them; a thread's number. User
- * space only.
+ * sleep.c - threads that sleep on a word until another thread wakes them, or for a while; a
+ * thread's number. User space only.
  */
 #define _GNU_SOURCE
 #include <limits.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -26,6 +27,22 @@ void lath_sleep(u32 *word, u32 value, u64 nanoseconds)
 void lath_wake(u32 *word)
 {
 	syscall(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, INT_MAX, NULL, NULL, 0);
+}
+
+void lath_rest(u64 nanoseconds)
+{
+	u32 word = 0;
+
+	lath_sleep(&word, 0,
+		   nanoseconds); /* syscall() is no cancellation point, as nanosleep() is */
+}
+
+void lath_nap(unsigned int times)
+{
+	if (times < 16)
+		sched_yield();
+	else
+		lath_rest(times < 256 ? 50000 : 1000000);
 }
 
 u64 lath_thread_id(void)

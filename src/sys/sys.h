@@ -18,6 +18,7 @@
  *              move_words
  *   waiting    cpu_relax  preempt_disable preempt_enable  lath_spin_wait
  *              lath_crowd_wait lath_crowded  lath_sleep lath_wake  lath_now lath_thread_id
+ *              LATH_NO_CANCEL  lath_rest (user space alone)
  *   locks      struct lath_spinlock: lath_spin_init lath_spin_lock lath_spin_trylock
  *              lath_spin_unlock lath_spin_mine  lath_spin_lock_crowd
  *              lath_spin_init_any lath_irqs_off lath_irqs_on: with LATH_ANY_CONTEXT; nothing in
@@ -29,7 +30,7 @@
  *              lath_lockdep_init lath_lockdep_locked lath_lockdep_unlocked, of what one call
  *              locks and another unlocks
  *   readers    lath_reader_enter lath_reader_exit lath_retire lath_retired lath_retired_end
- *              lath_retire_drain
+ *              lath_retire_drain lath_retire_ended
  *              struct lath_later: lath_later_init lath_later_call lath_later_end
  *   text       snprintf  lath_environment lath_warn (user space alone)
  *   services   lath_pages_alloc lath_pages_free lath_pages_discard LATH_DISCARDS lath_page_size

@@ -6,10 +6,8 @@
 #include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "sys/sys.h"
@@ -36,14 +34,18 @@ static void die(const char *what, int err)
 	abort();
 }
 
-void lath_nap(unsigned int *rounds)
+int lath_cancel_off(void)
 {
-	const struct timespec pause = { 0, *rounds < 32 ? 50000 : 1000000 };
+	int was = PTHREAD_CANCEL_ENABLE;
 
-	if (++*rounds < 16)
-		sched_yield();
-	else
-		nanosleep(&pause, NULL);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &was);
+	return was;
+}
+
+void lath_cancel_again(const int *was)
+{
+	pthread_setcancelstate(*was, NULL);
+	pthread_testcancel();
 }
 
 void lath_turn_lock(struct lath_turn *turn)
@@ -51,7 +53,7 @@ void lath_turn_lock(struct lath_turn *turn)
 	unsigned int rounds = 0;
 
 	while (!lath_turn_trylock(turn))
-		lath_nap(&rounds);
+		lath_nap(rounds++);
 }
 
 /* The kernel's numbers (membarrier(2)). Not every C library's compiler finds the kernel's headers:
@@ -67,12 +69,30 @@ static long membarrier(int command)
 	return syscall(SYS_membarrier, command, 0, 0);
 }
 
+/* A sandbox refuses membarrier() from now on. Threads execute fences from their next section and
+ * call on. What one that does not know of it yet has stored is visible to all after microseconds,
+ * when its processor has emptied its store buffer: this waits a thousand times as long. */
+static void lose_membarriers(void)
+{
+	struct lath_thread *thread;
+
+	pthread_mutex_lock(&registry_lock);
+	WRITE_ONCE(membarriers, false);
+	for (thread = registry; thread; thread = thread->next) {
+		WRITE_ONCE(thread->slow, 1);
+		WRITE_ONCE(thread->stop, 1);
+	}
+	pthread_mutex_unlock(&registry_lock);
+	lath_rest(20000000);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
 void lath_fence_threads(void)
 {
 	__atomic_thread_fence(
 		__ATOMIC_SEQ_CST); /* without membarrier(): pairs with the fences of slow threads */
-	if (membarriers && membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED))
-		die("membarrier", errno);
+	if (READ_ONCE(membarriers) && membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED))
+		lose_membarriers();
 }
 
 /* ---- registry ---- */
@@ -113,16 +133,47 @@ void lath_thread_unregister(void)
 	unlink_self();
 	pthread_mutex_unlock(&registry_lock);
 	self->registered = false;
-	self->slow = 1;
+	WRITE_ONCE(self->slow, 1);
 	WRITE_ONCE(self->stop, 1);
+}
+
+/* glibc's exit() first calls the destructors of the thread-local objects of the calling thread,
+ * then handlers, the last one first. So a handler that such a destructor registers comes before the
+ * destructors of all static objects. If it is only the thread that ends, its key's destructor takes
+ * the handler back. With other C libraries exit() is not noticed. */
+extern int __cxa_thread_atexit_impl(void (*func)(void *), void *arg, void *dso)
+	__attribute__((weak));
+extern int __cxa_atexit(void (*func)(void *), void *arg, void *dso);
+extern void __cxa_finalize(void *dso);
+extern void *__dso_handle;
+
+static void exit_begins(void *unused)
+{
+	(void)unused;
+	lath_self.exiting = true;
+}
+
+static void thread_or_process_ends(void *self)
+{
+	__cxa_atexit(exit_begins, NULL, self);
+}
+
+/* Returns whether the exit() of the calling thread will be noticed. No lock held, as in
+ * stay_loaded(). */
+static bool watch_exit(void)
+{
+	return __cxa_thread_atexit_impl &&
+	       !__cxa_thread_atexit_impl(thread_or_process_ends, &lath_self, &__dso_handle);
 }
 
 /* Destructor of the thread-local key. Other destructors that run later may use the library and
  * register again; then the host calls this again, at most PTHREAD_DESTRUCTOR_ITERATIONS times. */
 static void thread_ends(void *record)
 {
-	(void)record;
 	lath_self.ends++;
+	if (lath_self.watched)
+		__cxa_finalize(record);
+	lath_self.exiting = false;
 	lath_thread_unregister();
 }
 
@@ -179,6 +230,7 @@ int lath_thread_prepare(void)
 	if (self->registered || self->ends >= PTHREAD_DESTRUCTOR_ITERATIONS)
 		return 0;
 	stay_loaded();
+	self->watched = self->watched || watch_exit();
 	pthread_mutex_lock(&registry_lock);
 	err = begun ? 0 : begin();
 	if (!err)
@@ -187,7 +239,7 @@ int lath_thread_prepare(void)
 		self->registered = true;
 		link_self();
 		/* under the lock: a fork that begins now sets `stop` of this record too */
-		self->slow = !membarriers;
+		WRITE_ONCE(self->slow, !membarriers);
 		WRITE_ONCE(self->stop, self->slow || pending);
 	}
 	pthread_mutex_unlock(&registry_lock);
@@ -241,17 +293,28 @@ void lath_call_look(void)
 	}
 }
 
-/* Returns whether another thread is in a call. registry_lock held. */
-static bool others_in_calls(void)
+/* Returns whether another thread is in a call, or in one that runs retired callbacks. registry_lock
+ * held. */
+static bool others_in_calls(bool reclaiming)
 {
 	struct lath_thread *thread;
 
 	LATH_ASSERT(registry_locked());
 	for (thread = registry; thread; thread = thread->next)
-		if (thread != &lath_self &&
+		if (thread != &lath_self && (!reclaiming || READ_ONCE(thread->reclaiming)) &&
 		    smp_load_acquire(&thread->calls)) /* pairs with lath_call_exit */
 			return true;
 	return false;
+}
+
+bool lath_others_reclaim(void)
+{
+	bool any;
+
+	pthread_mutex_lock(&registry_lock);
+	any = others_in_calls(true);
+	pthread_mutex_unlock(&registry_lock);
+	return any;
 }
 
 static void set_pending(bool on)
@@ -282,10 +345,12 @@ static void before_fork(void)
 	self->forking = true;
 	pthread_mutex_lock(&registry_lock);
 	set_pending(true);
+	pthread_mutex_unlock(&registry_lock);
 	lath_fence_threads();
-	while (others_in_calls()) {
+	pthread_mutex_lock(&registry_lock);
+	while (others_in_calls(false)) {
 		pthread_mutex_unlock(&registry_lock);
-		lath_nap(&rounds);
+		lath_nap(rounds++);
 		pthread_mutex_lock(&registry_lock);
 	}
 	if (READ_ONCE(lath_fork_hook))
@@ -313,8 +378,9 @@ static void after_fork_in_child(void)
 	if (lath_self.registered)
 		link_self();
 	lath_generation++;
-	if (membarriers && membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED))
-		die("membarrier", errno);
+	/* refused: the thread is the only one, and knows */
+	membarriers = membarriers && !membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
+	WRITE_ONCE(lath_self.slow, !membarriers);
 	lath_crowd.waiting = 0;
 	lath_rcu_after_fork();
 	after_fork();

@@ -24,9 +24,9 @@
 #define LATH_SYS_THREAD_H
 
 struct lath_thread {
-	u32 calls;   /* nesting depth of calls */
-	u32 stop;    /* a new call takes the slow path: `slow`, or a fork is pending */
-	u32 slow;    /* not registered, or no membarrier(): fences are needed */
+	u32 calls; /* nesting depth of calls */
+	u32 stop;  /* a new call takes the slow path: `slow`, or a fork is pending */
+	u32 slow;  /* not registered, or no membarrier(): fences are needed; see lose_membarriers */
 	u32 nesting; /* nesting depth of read-side critical sections */
 	u64 section; /* the grace period in which the section began; 0: in none */
 	struct lath_thread *next, **link; /* of the registry, under its lock */
@@ -34,6 +34,8 @@ struct lath_thread {
 	bool registered;
 	bool forking;		      /* the thread is in fork(), between its handlers */
 	bool worker;		      /* this is the worker thread of rcu.c */
+	bool watched;		      /* its exit() will be noticed */
+	bool exiting;		      /* it is in exit(), which calls destructors */
 	u8 crowded;		      /* waits for locks that are long ones: crowd.c */
 	struct lath_turn *reclaiming; /* it runs retired callbacks, and holds this */
 };
@@ -70,6 +72,15 @@ static inline void lath_call_exit(void)
 	smp_store_release(&lath_self.calls, lath_self.calls - 1); /* pairs with others_in_calls */
 }
 
+/* Until the end of the function that begins with this, the thread is not cancelled: it holds what
+ * others wait for, or what must be closed or freed, and there are cancellation points (open, write,
+ * fsync, close). Then a request that came meanwhile is followed. */
+#define LATH_NO_CANCEL \
+	int lath_cancel_was __attribute__((cleanup(lath_cancel_again))) = lath_cancel_off()
+
+int lath_cancel_off(void);
+void lath_cancel_again(const int *was);
+
 /* C1 */
 static inline void lath_call_assert(void)
 {
@@ -79,7 +90,7 @@ static inline void lath_call_assert(void)
 /* C2 */
 static inline void lath_wait_assert(void)
 {
-	LATH_ASSERT(!lath_self.calls && !lath_self.nesting);
+	LATH_ASSERT((!lath_self.calls && !lath_self.nesting) || lath_self.exiting);
 }
 
 /* A lock that a thread holds while it waits for grace periods, hence outside calls (C2). fork()
@@ -127,12 +138,13 @@ static inline void lath_turn_unlock(struct lath_turn *turn)
  * they end. Not in a call or in a section. Ends the process if it cannot. */
 void lath_thread_register(void);
 void lath_thread_unregister(void);
-/* Returns after every registered thread has executed a full memory barrier. */
+/* Returns after every registered thread has executed a full memory barrier. registry_lock not held.
+ */
 void lath_fence_threads(void);
 /* Returns whether a thread is in a section that began before this grace period. */
 bool lath_section_before(u64 period);
-/* Pauses in a loop that waits for other threads; the pause grows with *rounds. */
-void lath_nap(unsigned int *rounds);
+/* Returns whether another thread is in a call that runs retired callbacks. */
+bool lath_others_reclaim(void);
 
 /* The threads that wait for a lock without looking at it (crowd.c). Each of them writes it twice.
  */

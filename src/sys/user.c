@@ -3,7 +3,6 @@
  * user.c - the parts of user.h that call the operating system: pages, yield, environment.
  */
 #define _GNU_SOURCE
-#include <sched.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -34,11 +33,6 @@ const char *lath_environment(const char *name)
 void lath_warn(const char *text)
 {
 	fprintf(stderr, "lathwork: %s\n", text);
-}
-
-void lath_yield(void)
-{
-	sched_yield();
 }
 
 u64 lath_now(void)

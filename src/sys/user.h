@@ -188,31 +188,31 @@ static inline void cpu_relax(void)
 void lath_sleep(u32 *word, u32 value, u64 nanoseconds);
 /* Wakes all threads that sleep on the word, which may be no memory any more. */
 void lath_wake(u32 *word);
+/* Sleeps for this many nanoseconds. As the two before, no cancellation point of the thread. */
+void lath_rest(u64 nanoseconds);
+/* Gives up the processor in a loop that waits for another thread, `times` times before: first to
+ * threads that are ready, then it sleeps, since the other thread may have a lower priority. */
+void lath_nap(unsigned int times);
 /* Returns nanoseconds since some moment, the same for all threads. */
 u64 lath_now(void);
 /* Returns the number of the calling thread, as the system's tools show it. */
 u64 lath_thread_id(void);
 
-/* Gives up the processor for a while. */
-void lath_yield(void);
-
 /* Spends about this many nanoseconds without looking at shared memory. */
 void lath_pause(unsigned int ns);
 
-/* One round of a loop that waits for a lock, in a thread that may hold others. Rounds get longer,
- * 1 to 32 pauses, so that of many threads few ask for the lock at the moment at which it is
- * released; after six of them the thread gives up the processor, since the holder may wait for one,
- * and begins again. */
+/* One round of a loop that waits for a lock, in a thread that may hold others. *rounds is 0 before
+ * the first round. Rounds get longer, 1 to 32 pauses, so that of many threads few ask for the lock
+ * at the moment at which it is released; after six of them the thread gives up the processor, since
+ * the holder may wait for one (lath_nap), and begins again. */
 static inline void lath_spin_wait(unsigned int *rounds)
 {
-	unsigned int pauses = 1u << *rounds;
+	unsigned int round = (*rounds)++, pauses = 1u << round % 7;
 
-	if (unlikely(*rounds == 6)) {
-		*rounds = 0;
-		lath_yield();
+	if (unlikely(round % 7 == 6)) {
+		lath_nap(round / 7);
 		return;
 	}
-	++*rounds;
 	while (pauses--)
 		cpu_relax();
 }
@@ -373,6 +373,10 @@ static inline void lath_retired_end(void)
 {
 	lath_tsan_before();
 }
+
+/* Returns whether nothing retired is run any more, as the process ends while a thread is in a
+ * section: a drain that has returned may have left callbacks of lath_rcu_auto. */
+bool lath_retire_ended(void);
 
 static inline void lath_retire_drain(const struct lath_rcu *rcu)
 {

@@ -210,6 +210,8 @@ static inline void lath_spin_unlock(struct lath_spinlock *lock)
 #define lath_retired() ((void)0)
 #define lath_retired_end() ((void)0)
 #define lath_retire_drain(rcu) ((void)(rcu))
+#define lath_retire_ended() false
+#define LATH_NO_CANCEL const int lath_cancel_was __attribute__((unused)) = 0
 
 /* Zeros, since each block is of an array that nobody used before. */
 void *lath_block_alloc(size_t size);

@@ -38,11 +38,6 @@ void lath_warn(const char *text)
 	fprintf(stderr, "lathwork: %s\n", text);
 }
 
-void lath_yield(void)
-{
-	sched_yield_to_others();
-}
-
 #ifndef LATH_SIMULATED
 unsigned int lath_processors(void)
 {
@@ -120,9 +115,15 @@ u64 lath_thread_id(void)
 	return (u64)(sched_self() + 2);
 }
 
-void lath_nap(unsigned int *rounds)
+void lath_rest(u64 nanoseconds)
 {
-	++*rounds;
+	(void)nanoseconds;
+	sched_yield_to_others();
+}
+
+void lath_nap(unsigned int times)
+{
+	(void)times;
 	sched_yield_to_others();
 }
 
@@ -146,6 +147,21 @@ void lath_thread_register(void)
 
 void lath_fence_threads(void)
 {
+}
+
+int lath_cancel_off(void)
+{
+	return 0;
+}
+
+void lath_cancel_again(const int *was)
+{
+	(void)was;
+}
+
+bool lath_retire_ended(void)
+{
+	return false;
 }
 
 void lath_turn_lock(struct lath_turn *turn)

@@ -669,6 +669,7 @@ void lath_bytes_clear(struct lath_bytes *public, lath_bytes_fn each, void *arg)
 
 void lath_bytes_fini(struct lath_bytes *public, lath_bytes_fn each, void *arg)
 {
+	LATH_NO_CANCEL;
 	struct bytes_set *set = bytes_of(public);
 	struct end end = { set, each, arg };
 
@@ -676,7 +677,8 @@ void lath_bytes_fini(struct lath_bytes *public, lath_bytes_fn each, void *arg)
 	end_layers(set, &end);
 	if (set->retired)
 		lath_retire_drain(set->rcu);
-	while (rows_wait(set)) /* rows that were left in the grace period before */
+	/* rows that were left in the grace period before */
+	while (!lath_retire_ended() && rows_wait(set))
 		lath_retire_drain(set->rcu);
-	LATH_ASSERT(!set->bytes); /* all blocks were freed */
+	LATH_ASSERT(!set->bytes || lath_retire_ended()); /* all blocks were freed */
 }

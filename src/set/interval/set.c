@@ -262,6 +262,7 @@ static void end_list(void *arg, const struct lath_item *entry)
 
 void lath_intervals_fini(struct lath_intervals *public, lath_interval_fn each, void *arg)
 {
+	LATH_NO_CANCEL;
 	struct set *set = set_of(public);
 	struct lath_interval_iter iter;
 	struct lath_interval interval;
@@ -285,6 +286,6 @@ void lath_intervals_fini(struct lath_intervals *public, lath_interval_fn each, v
 	/* lists that were retired earlier use the set's allocator and its counter */
 	if (set->retired)
 		lath_retire_drain(set->rcu);
-	LATH_ASSERT(!set->list_bytes);
+	LATH_ASSERT(!set->list_bytes || lath_retire_ended());
 	set->used = 0;
 }

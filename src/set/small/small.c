@@ -286,6 +286,7 @@ void lath_small_move(struct lath_small *public, void *(*move)(void *arg, void *b
 
 void lath_small_fini(struct lath_small *public, lath_item_fn each, void *arg)
 {
+	LATH_NO_CANCEL;
 	struct small *small = small_of(public);
 	struct lath_item item;
 	unsigned int i;

@@ -176,6 +176,7 @@ static void call_for_items(struct tree *tree, lath_item_fn each, void *arg)
 
 void lath_index_fini(struct lath_index *index, lath_item_fn each, void *arg)
 {
+	LATH_NO_CANCEL;
 	struct tree *tree = tree_of(index);
 
 	if (each)
@@ -223,6 +224,8 @@ struct lath_index *lath_index_create(const struct lath_config *config)
 
 void lath_index_destroy(struct lath_index *index, lath_item_fn each, void *arg)
 {
+	LATH_NO_CANCEL;
+
 	if (!index)
 		return;
 	lath_index_fini(index, each, arg);
