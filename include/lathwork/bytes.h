@@ -32,6 +32,7 @@
  *
  * Threads. All calls but init, fini, clear and verify may run concurrently, without a lock of
  * the caller's. Calls enter an RCU read-side critical section of the set's flavour by themselves.
+ * No call may be made in a signal handler (lathwork/config.h, T1 to T6).
  *   B1  Get, insert, erase, replace, find, put and each element of a batch are linearizable.
  *   B2  Ceiling, floor, scan and cursors see every record that is there during the whole call, and
  *       none that is absent during the whole call. Between trees, leaves and arrays that they look

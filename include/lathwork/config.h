@@ -159,6 +159,35 @@ LATH_API size_t lath_rcu_single_step(size_t most);
  * daemon() is a fork whose parent ends: open a store before or after it. ThreadSanitizer lets a
  * child start threads only with die_after_fork=0.
  */
+
+/*
+ * What else a process does to its threads, in calls of all headers. doc/calls.md has a table of the
+ * calls, and what they ask of the system.
+ *
+ *   T1  Signals. No call may be made in a signal handler, not even a lookup or read_lock(): it may
+ *       have interrupted a call of the same thread that holds a lock, for which it would wait for
+ *       ever. Calls go on after a handler, and no wait ends; a handler must not leave a call by
+ *       siglongjmp().
+ *   T2  Cancellation. A thread that is cancelled leaves nothing locked. A request that comes in
+ *       drain(), in the end of a structure, in lath_store_compact() or in a call on a whole store
+ *       (open, sync, save, load, close) is followed when the call has done its work. Other calls
+ *       are no cancellation points. Of a callback that the library calls, and of a lath_allocator,
+ *       the same is expected. A section that the thread had begun has ended. Asynchronous
+ *       cancellation is not for threads that make calls.
+ *   T3  Priorities. A wait looks for a while, then sleeps for 50 us at a time: a thread of
+ *       SCHED_FIFO or SCHED_RR waits as long as the thread that it waits for needs, at its
+ *       priority. No priority is inherited.
+ *   T4  A callback returns. It must not throw or longjmp() through the library; the headers for C++
+ *       keep what a function throws until the library's call has returned.
+ *   T5  The end. A structure that ends waits for the sections of all threads that use its flavour,
+ *       also of those that do not use it. In exit() it waits for a quarter of a second: then what
+ *       was retired is left as it is, and no callback runs any more in the process. So static
+ *       objects may end while a thread is in a section, or in one that exit() was called in. (With
+ *       glibc, and if the thread that calls exit() has made a call before. Else the program ends
+ *       its sections first.)
+ *   T6  Sandboxes. membarrier() may be refused from the beginning, or from some moment on: then
+ *       sections execute fences. If no thread can be started, what was retired waits for a drain.
+ */
 #endif
 
 /* Memory for nodes. alloc() returns `size` bytes aligned to `align` (a power of two) or NULL; it is

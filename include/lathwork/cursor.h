@@ -30,7 +30,9 @@
  *                     ret = lath_cursor_insert(&cursor, &new_item, &conflict);
  *     }
  *
- * A cursor belongs to one thread. It holds no resources while its leaf is not locked.
+ * A cursor belongs to one thread. It holds no resources while its leaf is not locked. No call may
+ * be made in a signal handler, and a thread must not be cancelled while its cursor has a leaf
+ * locked.
  */
 #ifndef LATHWORK_CURSOR_H
 #define LATHWORK_CURSOR_H

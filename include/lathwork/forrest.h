@@ -16,7 +16,8 @@
  * Differences from the library of 2012: result tells what happened; vlen is the length of the
  * value; an insert of a present key changes its value; an absent key has val NULL; values have any
  * length up to INT_MAX and are followed by one NUL; forrest_cleanup() closes; a key can be deleted;
- * a NULL handle is refused. All calls may run concurrently in any threads.
+ * a NULL handle is refused. All calls may run concurrently in any threads, but not in a signal
+ * handler.
  */
 #ifndef LATHWORK_FORREST_H
 #define LATHWORK_FORREST_H

@@ -24,7 +24,7 @@
  * and so is its -ENOSPC: at some moment of the call there was no such hole. Of several holes the
  * policy's choice is taken exactly if no other thread writes during the call; otherwise it is the
  * policy's choice among the holes that the search met. Progress: as of an insert. Before it returns
- * -ENOSPC, a call waits for erases in progress.
+ * -ENOSPC, a call waits for erases in progress. Not in a signal handler (lathwork/config.h, T1).
  *
  * Cost: FIRST, LAST, NEXT and NEAR look at a few nodes per level (lath_index_get_stats counts
  * them). Where summaries are not exact (alignments above 2^31, sizes with more than ten significant

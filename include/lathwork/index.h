@@ -35,7 +35,9 @@
  *   init, fini, create, destroy, load_sorted: X, with nothing
  * All threads use one index through one RCU flavour (lathwork/config.h). Calls enter an RCU
  * read-side critical section by themselves where they need one; for the _rcu forms the caller is in
- * one. A thread must not wait for a grace period within a read-side critical section.
+ * one. A thread must not wait for a grace period within a read-side critical section. No call may
+ * be made in a signal handler, also no lookup; the rest of what a process does to its threads is
+ * in lathwork/config.h, T1 to T6.
  *
  * Guarantees
  *   P1  Lookup, lookup_pin, get, overlap, ceiling, floor, first, last, insert, erase, replace, the

@@ -22,7 +22,8 @@
  * are invalid: insert and erase refuse them, a search finds nothing.
  *
  * Threads. All calls but init, fini and verify may run concurrently. Calls enter an RCU read-side
- * critical section of the set's flavour by themselves. Guarantees:
+ * critical section of the set's flavour by themselves. No call may be made in a signal handler
+ * (lathwork/config.h, T1 to T6). Guarantees:
  *   V1  Insert and a successful erase are linearizable. An erase finds an interval that is there
  *       during the whole call.
  *   V2  A search, an iteration and count find every interval that is there during the whole call
@@ -38,9 +39,14 @@
  * Order. A search returns intervals class by class, in each by their first keys.
  *
  * Cost. 31 bytes per interval after random inserts. A search takes a lookup in each class in use, 2
- * or 3 of them large with most distributions of lengths, and looks at the neighbours. Of intervals
- * with one first key and one class of lengths, the first two are in trees, the others in a list: an
- * erase in it takes time in proportion to its length.
+ * or 3 of them large with most distributions of lengths, and looks at all intervals that begin at
+ * most the longest length of their class before the request, whether they reach it or not. Lengths
+ * in a class differ by a factor of up to 32, so these are as many as match, or some times that;
+ * where many end just before the request, all of those too (5 ns each). nearest looks at them, or
+ * at those before the last one that begins before the point, if none covers it. Of intervals with
+ * one first key and one class of lengths, the first two are in trees, the others in a list: an
+ * erase in it takes time in proportion to its length, and a search that comes to it looks at all of
+ * it.
  */
 #ifndef LATHWORK_INTERVAL_H
 #define LATHWORK_INTERVAL_H

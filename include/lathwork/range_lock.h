@@ -42,7 +42,8 @@
  * fork(): the child inherits the ranges as they are; those that other threads hold or wait for stay
  * so for ever, since the child does not have these threads. It may go on with its own, or init the
  * locks anew. A thread that ends without unlocking leaves its ranges locked. Signals do not end a
- * wait unless `look` of the config does, and no call may be made in a signal handler.
+ * wait unless `look` of the config does, and no call may be made in a signal handler. No call is a
+ * cancellation point; a thread that is cancelled while it holds ranges leaves them locked.
  *
  * Cost. lock and unlock take one atomic operation each where nobody else is: 31 ns together. A
  * hold takes 160 bytes, `locks` 64 bytes per bucket (with LATH_RANGE_DEADLOCKS 72), of which there

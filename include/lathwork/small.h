@@ -27,7 +27,8 @@
  * time than the same call on an index up to some 30 entries.
  *
  * Threads. One thread at a time makes changes, and while it does, no other call runs. Reads run
- * concurrently with each other. Containers of one kind are independent of each other.
+ * concurrently with each other. Containers of one kind are independent of each other. No call may
+ * be made in a signal handler (lathwork/config.h, T1 to T6).
  *
  * The calls are those of lath_index with the same meaning; the order statistics need LATH_RANKS in
  * kind.index.flags, the calls about holes LATH_HOLES, in a block too. There is one difference: in a

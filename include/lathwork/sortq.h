@@ -20,11 +20,12 @@
  * the default engine, HYBRID, or FIFO for a device that needs no order:
  *
  *   engine             insert     dispatch   remove      search   equal sectors
- *   HYBRID (default)   O(1) *     O(1) *     O(log n)    yes      in order of arrival
+ *   HYBRID (default)   O(1) *     O(1) *     O(log n)**  yes      in order of arrival
  *   FIFO               O(1)       O(1)       O(1)        no       all by arrival: for flash
  *
- * (*: amortised.) lath_sortq_lookup, _first_from, _first_in_zone, _next and _prev need "search"; a
- * FIFO returns NULL. With LATH_SORTQ_MERGES lath_sortq_lookup needs no search.
+ * (*: amortised; **: and the requests of the same sector, see Bounds.) lath_sortq_lookup,
+ * _first_from, _first_in_zone, _next and _prev need "search"; a FIFO returns NULL. With
+ * LATH_SORTQ_MERGES lath_sortq_lookup needs no search.
  *
  * The hybrid keeps sorted blocks of 64 one-word entries under a directory. It gathers arrivals
  * unsorted. When there are 32, or when a call asks for the order, it ranks them against each other
@@ -45,8 +46,9 @@
  * is in one queue at a time.
  *
  * Synchronisation: none. The caller excludes concurrent calls on one queue (the scheduler's lock).
- * Queues that share a pool need no common lock. No call sleeps; all may run in interrupt context.
- * The kernel build has no vector forms.
+ * Queues that share a pool need no common lock. No call sleeps; all may run in interrupt context,
+ * and in a signal handler that interrupts no other call on the queue. The kernel build has no
+ * vector forms.
  *
  * Bounds: 31 of 32 inserts (7 of 8 in pools above 2048) only store a word. The remaining one sorts
  * and merges the batch: at most 32 (8) searches, each moving one block and occasionally a directory

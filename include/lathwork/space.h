@@ -24,7 +24,8 @@
  *               or placed by the caller, or that have an alignment above 1024 units
  *               (lathwork/hole.h)
  *
- * Threads: all calls may run concurrently, except destroy, verify and load. Progress: the locks of
+ * Threads: all calls may run concurrently, except destroy, verify and load; none may be made in a
+ * signal handler (lathwork/config.h, T1 to T6). Progress: the locks of
  * slots and arenas are held for some tens of instructions, while a magazine is filled or emptied
  * for those of some tens of blocks; no thread waits for memory while it holds one. Pressure: a
  * request that finds no room returns the magazines of all slots and all empty arenas to the index

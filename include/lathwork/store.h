@@ -23,7 +23,10 @@
  *
  * Whole keys are stored and compared. Bytes compare as by memcmp(), a key before its extensions.
  *
- * Threads: all calls may run concurrently, except open, close and load.
+ * Threads: all calls may run concurrently, except open, close and load. None may be made in a
+ * signal handler (lathwork/config.h, T1 to T6); the functions of update, save and load must not
+ * throw, nor be cancelled. A store reserves addresses for twice its limit, or twice the machine's
+ * memory: call mlockall() with MCL_ONFAULT, or before the open.
  *
  *   S1  get, get_ref, set, add, replace, delete, get_or_set, update, cas, set_if, incr, min, max,
  *       append, expire and each element of mget, mset and mdel take effect at one moment between

@@ -50,8 +50,16 @@
  * After a snapshot is released, callbacks of the RCU flavour free the records that only it needed;
  * each later change frees some of them too.
  *
+ * Cost. A change looks at the newest two records of its key, and judges two that snapshots which
+ * were released had needed. A read at a snapshot passes the records of the key that came after it:
+ * of a key that changes all the time, one per younger snapshot that is held. To release a snapshot
+ * takes one lock; later, each record that only it needed, or that an older one needs as well, is
+ * looked at once, and the records of a key are passed once for each 1,024. So what n snapshots show
+ * is freed in the order of n, if they are released oldest first; newest first, a record is looked
+ * at once for each snapshot that shows it.
+ *
  * Threads. All calls but init, fini and verify may run concurrently, without a lock of the
- * caller's.
+ * caller's. None may be made in a signal handler (lathwork/config.h, T1 to T6).
  *   V1  Insert, put, replace, erase, get of the present, take and each element of a scan or a
  *       cursor of the present are linearizable.
  *   V2  What is read at a snapshot is the state of the set at one moment during the call that took
@@ -118,7 +126,8 @@ LATH_API void lath_versions_fini(struct lath_versions *set);
  * or *old stays until the end of the caller's section. */
 LATH_API int lath_versions_insert(struct lath_versions *set, void *record, void **there);
 /* Insert a record, or put it in the place of the one with an equal key (*old, if not NULL; NULL:
- * there was none). 0 | -ENOMEM (only if there was none) | -EINVAL | -E2BIG */
+ * there was none). If that is the record itself nothing changes, here and in the next two: 0. 0 |
+ * -ENOMEM (only if there was none) | -EINVAL | -E2BIG */
 LATH_API int lath_versions_put(struct lath_versions *set, void *record, void **old);
 /* Put a record in the place of the one with an equal key: 0 (*old, if not NULL) | -ENOENT | -EINVAL
  * | -E2BIG. Never allocates. */

@@ -266,6 +266,24 @@ int interval_list_erase(struct set *set, struct tree *tree, const struct lath_it
 	return ret;
 }
 
+/* Returns a place in the list before which all have numbers up to `after`. Those of its elements
+ * ascend; one that was erased has 0. */
+static u32 find_after(const struct list *list, u32 used, u64 after)
+{
+	u32 low = 0, high = after ? used : 0, i, middle;
+
+	while (low < high) {
+		i = middle = low + (high - low) / 2;
+		while (i < high && !READ_ONCE(list->at[i].order))
+			i++;
+		if (i < high && READ_ONCE(list->at[i].order) <= after)
+			low = i + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 /* Copy what matches from one list, of what was added after *order. Returns the new number. */
 static size_t copy_list(const struct list *list, u64 key, const struct wide_query *query,
 			struct lath_item *found, size_t n, size_t max, u64 *order)
@@ -274,7 +292,7 @@ static size_t copy_list(const struct list *list, u64 key, const struct wide_quer
 	u64 reach = query->high - query->low, after = *order;
 
 	LATH_ASSERT(used <= list->room && n <= max);
-	for (i = 0; i < used && n < max; i++) {
+	for (i = find_after(list, used, after); i < used && n < max; i++) {
 		u64 at = READ_ONCE(list->at[i].order), end = key + READ_ONCE(list->at[i].span);
 
 		if (!at || at <= after || end - query->low > reach)
