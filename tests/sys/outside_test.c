@@ -2,8 +2,8 @@
 /*
  * outside_test.c - what the process does to a thread in a call: another thread cancels it, it has a
  * higher priority than the thread that it waits for, a sandbox takes membarrier() away, memory is
- * locked, the program ends while a thread reads. Each case runs in a process of its own, which an
- * alarm ends if a call waits for ever.
+ * locked, it waits until the end of time, the program ends while a thread reads. Each case runs in
+ * a process of its own, which an alarm ends if a call waits for ever.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -382,6 +382,39 @@ static void locked_memory(void)
 	MUST(!lath_store_close(store));
 }
 
+/* ---- long times ---- */
+
+static void *wait_long(void *nanoseconds)
+{
+	struct lath_range_hold hold;
+
+	MUST(!lath_range_timedlock(&locks, &hold, 5, 1, LATH_EXCLUSIVE_RANGE,
+				   *(const uint64_t *)nanoseconds));
+	lath_range_unlock(&locks, &hold);
+	return NULL;
+}
+
+/* A wait whose end no clock reaches lasts until the range is free. */
+static void long_times(void)
+{
+	static uint64_t times[] = { UINT64_MAX,	     UINT64_MAX - 1, UINT64_MAX - 1000000000,
+				    1ull << 63,	     INT64_MAX,	     UINT64_MAX / 2 + 1000000000,
+				    INT64_MAX - 1000 };
+	struct lath_range_hold hold;
+	pthread_t thread[sizeof(times) / sizeof(times[0])];
+	unsigned int i;
+
+	MUST(!lath_range_locks_init(&locks, NULL));
+	MUST(!lath_range_lock_all(&locks, &hold, LATH_EXCLUSIVE_RANGE));
+	for (i = 0; i < sizeof(times) / sizeof(times[0]); i++)
+		thread[i] = start(wait_long, &times[i]);
+	usleep(50000);
+	lath_range_unlock(&locks, &hold);
+	for (i = 0; i < sizeof(times) / sizeof(times[0]); i++)
+		pthread_join(thread[i], NULL);
+	lath_range_locks_fini(&locks);
+}
+
 /* ---- exit() ---- */
 
 static void end_all(void)
@@ -485,13 +518,10 @@ int main(void)
 		const char *name;
 		void (*run)(void);
 	} cases[] = {
-		{ "cancelled", cancelled },
-		{ "priorities", priorities },
-		{ "sandbox", sandbox },
-		{ "locked memory", locked_memory },
-		{ "exit inside", exit_inside },
-		{ "exit beside", exit_beside },
-		{ "exit elsewhere", exit_elsewhere },
+		{ "cancelled", cancelled },	{ "priorities", priorities },
+		{ "sandbox", sandbox },		{ "locked memory", locked_memory },
+		{ "long times", long_times },	{ "exit inside", exit_inside },
+		{ "exit beside", exit_beside }, { "exit elsewhere", exit_elsewhere },
 		{ "threads end", threads_end },
 	};
 	unsigned int i;
