@@ -352,10 +352,7 @@ static inline void lath_retired_end(void)
 {
 }
 
-static inline bool lath_retire_ended(void)
-{
-	return false;
-}
+#define lath_retire_ended() false
 
 static inline void lath_retire_drain(const struct lath_rcu *rcu)
 {

@@ -16,9 +16,6 @@
  * has its own queue, which no worker looks at: its callbacks run in steps, for which the
  * program calls, or when a thread drains.
  *
- * A thread in exit() that finds a reader in its way, or is one, leaves what is retired as it is:
- * the memory ends with the process, which the reader may outlive as little.
- *
  * A thread that forks waits neither for the worker nor for readers. In the child the queues are as
  * they were, the records of other threads are gone, and a worker is started again on demand.
  * liburcu's flavours allow neither a fork inside a section nor two handlers of one fork, and all
@@ -34,9 +31,6 @@
 /* ---- sections ---- */
 
 static u64 period = 1;
-
-/* How many pauses a thread in exit() waits for others: a quarter of a second. */
-#define PATIENCE 500
 
 static void note_section(void)
 {
@@ -78,15 +72,29 @@ static u64 begin_period(void)
 	return mine;
 }
 
-/* One pause of a thread that waits for others. In exit() they may never come, and objects of which
- * the thread is in a section too: returns false after a while, at once if it would wait for itself,
- * and the thread gives up. */
+/* A thread in exit() has given up waiting: no callback runs any more. It goes on to end the
+ * structures that they belong to, while readers may see the objects. */
+static bool abandoned;
+
+bool lath_retire_ended(void)
+{
+	return unlikely(READ_ONCE(abandoned));
+}
+
+/* One pause of a thread that waits for others. False: it is in exit(), where they may never come,
+ * has waited for a quarter of a second or would wait for itself, and gives up. */
 static bool go_on_waiting(unsigned int *rounds)
 {
-	if (unlikely(lath_self.exiting) && (lath_self.nesting || *rounds >= PATIENCE))
-		return false;
-	lath_nap((*rounds)++);
-	return true;
+	if (likely(!lath_self.exiting) ||
+	    (!lath_self.nesting && *rounds < 500 && !lath_retire_ended())) {
+		lath_nap((*rounds)++);
+		return true;
+	}
+	WRITE_ONCE(abandoned, true);
+	lath_fence_threads(); /* pairs with lath_call_enter in turn_begin and run_waiting */
+	while (lath_others_in_calls(true))
+		lath_nap((*rounds)++);
+	return false;
 }
 
 /* Returns whether it waited: not for ever in exit(). */
@@ -102,26 +110,6 @@ static bool wait_for_readers(void)
 }
 
 /* ---- reclamation ---- */
-
-/* A thread in exit() has given up waiting for readers: no callback runs any more, since it goes on
- * to end the structures that they belong to, while the readers may see the objects. */
-static bool abandoned;
-
-static void abandon(void)
-{
-	unsigned int rounds = 0;
-
-	LATH_ASSERT(lath_self.exiting);
-	WRITE_ONCE(abandoned, true);
-	lath_fence_threads(); /* pairs with lath_call_enter in turn_begin and run_waiting */
-	while (lath_others_reclaim())
-		lath_nap(rounds++);
-}
-
-bool lath_retire_ended(void)
-{
-	return unlikely(READ_ONCE(abandoned));
-}
 
 struct queue {
 	struct lath_rcu_head *retired; /* a stack; any thread pushes */
@@ -168,13 +156,14 @@ static size_t run_waiting(struct queue *queue, size_t most)
 	struct lath_rcu_head *head = queue->waiting;
 	size_t ran = 0;
 
-	LATH_ASSERT(lath_self.reclaiming == &queue->turn && !lath_self.calls);
+	LATH_ASSERT(lath_self.reclaiming == &queue->turn);
+	LATH_ASSERT(!lath_self.calls || lath_self.exiting);
 	for (; head && ran < most; ran++) {
 		/* each in its own call, so that a fork waits for one callback at most */
 		lath_call_enter();
-		head = NULL;
-		if (likely(!READ_ONCE(abandoned))) { /* pairs with abandon */
-			head = queue->waiting;
+		/* pairs with go_on_waiting */
+		head = lath_retire_ended() ? NULL : queue->waiting;
+		if (head) {
 			WRITE_ONCE(queue->waiting, head->next);
 			head->func(head);
 			head = queue->waiting;
@@ -189,7 +178,7 @@ static void turn_begin(struct queue *queue)
 	LATH_ASSERT(lath_turn_held(&queue->turn) && !lath_self.reclaiming);
 	WRITE_ONCE(lath_self.reclaiming, &queue->turn);
 	lath_call_enter();
-	if (likely(!READ_ONCE(abandoned))) /* pairs with abandon */
+	if (!lath_retire_ended()) /* pairs with go_on_waiting */
 		take_retired(queue);
 	lath_call_exit();
 }
@@ -209,16 +198,12 @@ static size_t reclaim(struct queue *queue)
 	size_t ran = 0;
 
 	lath_wait_assert();
-	while (!lath_retire_ended() && !lath_turn_trylock(&queue->turn))
+	while (!lath_turn_trylock(&queue->turn))
 		if (!go_on_waiting(&rounds))
-			abandon();
-	if (lath_retire_ended())
-		return 0;
+			return 0;
 	turn_begin(queue);
 	if (queue->waiting && wait_for_readers())
 		ran = run_waiting(queue, SIZE_MAX);
-	else if (queue->waiting)
-		abandon();
 	turn_end(queue);
 	return ran;
 }

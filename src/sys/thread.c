@@ -158,14 +158,6 @@ static void thread_or_process_ends(void *self)
 	__cxa_atexit(exit_begins, NULL, self);
 }
 
-/* Returns whether the exit() of the calling thread will be noticed. No lock held, as in
- * stay_loaded(). */
-static bool watch_exit(void)
-{
-	return __cxa_thread_atexit_impl &&
-	       !__cxa_thread_atexit_impl(thread_or_process_ends, &lath_self, &__dso_handle);
-}
-
 /* Destructor of the thread-local key. Other destructors that run later may use the library and
  * register again; then the host calls this again, at most PTHREAD_DESTRUCTOR_ITERATIONS times. */
 static void thread_ends(void *record)
@@ -225,12 +217,18 @@ static int begin(void)
 int lath_thread_prepare(void)
 {
 	struct lath_thread *self = &lath_self;
+	void *memory;
 	int err;
 
 	if (self->registered || self->ends >= PTHREAD_DESTRUCTOR_ITERATIONS)
 		return 0;
 	stay_loaded();
-	self->watched = self->watched || watch_exit();
+	/* nor this with a lock held; without memory it would end the process */
+	memory = __cxa_thread_atexit_impl && !self->watched ? lath_block_alloc(4096) : NULL;
+	lath_block_free(memory);
+	if (memory)
+		self->watched =
+			!__cxa_thread_atexit_impl(thread_or_process_ends, self, &__dso_handle);
 	pthread_mutex_lock(&registry_lock);
 	err = begun ? 0 : begin();
 	if (!err)
@@ -293,28 +291,17 @@ void lath_call_look(void)
 	}
 }
 
-/* Returns whether another thread is in a call, or in one that runs retired callbacks. registry_lock
- * held. */
-static bool others_in_calls(bool reclaiming)
+bool lath_others_in_calls(bool reclaiming)
 {
 	struct lath_thread *thread;
 
-	LATH_ASSERT(registry_locked());
+	pthread_mutex_lock(&registry_lock);
 	for (thread = registry; thread; thread = thread->next)
 		if (thread != &lath_self && (!reclaiming || READ_ONCE(thread->reclaiming)) &&
 		    smp_load_acquire(&thread->calls)) /* pairs with lath_call_exit */
-			return true;
-	return false;
-}
-
-bool lath_others_reclaim(void)
-{
-	bool any;
-
-	pthread_mutex_lock(&registry_lock);
-	any = others_in_calls(true);
+			break;
 	pthread_mutex_unlock(&registry_lock);
-	return any;
+	return thread;
 }
 
 static void set_pending(bool on)
@@ -336,7 +323,7 @@ static void before_fork(void)
 	LATH_ASSERT(!self->forking);
 	/* not in a call while waiting for fork_lock: of two callbacks that fork at once, neither
 	 * waits for the other's call */
-	smp_store_release(&self->calls, 0); /* pairs with others_in_calls */
+	smp_store_release(&self->calls, 0); /* pairs with lath_others_in_calls */
 	/* registers here, since under registry_lock another fork handler of the program may make
 	 * the first call */
 	lath_thread_register();
@@ -347,12 +334,9 @@ static void before_fork(void)
 	set_pending(true);
 	pthread_mutex_unlock(&registry_lock);
 	lath_fence_threads();
-	pthread_mutex_lock(&registry_lock);
-	while (others_in_calls(false)) {
-		pthread_mutex_unlock(&registry_lock);
+	while (lath_others_in_calls(false))
 		lath_nap(rounds++);
-		pthread_mutex_lock(&registry_lock);
-	}
+	pthread_mutex_lock(&registry_lock);
 	if (READ_ONCE(lath_fork_hook))
 		lath_fork_hook();
 }

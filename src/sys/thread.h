@@ -69,7 +69,8 @@ static inline void lath_call_enter(void)
 static inline void lath_call_exit(void)
 {
 	LATH_ASSERT(lath_self.calls);
-	smp_store_release(&lath_self.calls, lath_self.calls - 1); /* pairs with others_in_calls */
+	smp_store_release(&lath_self.calls,
+			  lath_self.calls - 1); /* pairs with lath_others_in_calls */
 }
 
 /* Until the end of the function that begins with this, the thread is not cancelled: it holds what
@@ -143,8 +144,8 @@ void lath_thread_unregister(void);
 void lath_fence_threads(void);
 /* Returns whether a thread is in a section that began before this grace period. */
 bool lath_section_before(u64 period);
-/* Returns whether another thread is in a call that runs retired callbacks. */
-bool lath_others_reclaim(void);
+/* Returns whether another thread is in a call, or in one in which it runs retired callbacks. */
+bool lath_others_in_calls(bool reclaiming);
 
 /* The threads that wait for a lock without looking at it (crowd.c). Each of them writes it twice.
  */

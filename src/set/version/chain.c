@@ -156,23 +156,17 @@ static bool is_head(struct versions_set *set, u64 value)
 	return lath_bytes_get(&set->heads, &key, &head) && head == value;
 }
 
-/* As snapshot_keep(), of an erased head: for the first record from there on that a snapshot shows. */
+/* As snapshot_keep(), of an erased head: for the first record from there on that a snapshot shows.
+ * What is above that one leaves soon, so it is mostly the first or the second. */
 static bool head_keep(struct versions_set *set, u64 head)
 {
-	struct version *version = version_of(set, head);
-	u64 last = version_time(set, &version->end), end = last, time, value = head;
+	u64 last = version_time(set, &version_of(set, head)->end), value, end;
+	struct version *version;
 
-	while ((time = snapshot_before(set, end))) {
-		while (version_time(set, &version->begin) > time) {
-			value = chain_below(version);
-			if (!value)
-				return false;
-			version = version_of(set, value);
-			end = READ_ONCE(version->end); /* 0: the head has just replaced it */
-			end = end ? end : last;
-		}
-		/* no: it is of an earlier time than the snapshot, or that was released */
-		if (snapshot_keep(set, head, READ_ONCE(version->begin), end))
+	for (value = head; value; value = chain_below(version)) {
+		version = version_of(set, value);
+		end = READ_ONCE(version->end); /* 0: the head has just replaced it */
+		if (snapshot_keep(set, head, version_time(set, &version->begin), end ? end : last))
 			return true;
 	}
 	return false;

@@ -25,40 +25,24 @@ u64 version_give_time(struct versions_set *set, u64 *time)
  * asks for old times asks for one after the other: the search goes on where the last one ended. */
 static struct snapshot *lock_before(struct versions_set *set, u64 to)
 {
+	unsigned int steps = 0;
 	struct snapshot *s;
-	unsigned int steps;
 
 	lath_spin_lock(&set->lock);
-	for (s = set->newest, steps = 0; s && steps < 8; s = s->older, steps++)
-		if (s->time < to)
-			return s;
-	for (;; steps++) {
+	while (set->newest && set->newest->time >= to) {
 		s = set->finger;
-		if (s && s->time >= to && s->older)
-			s = s->older;
-		else if (s && s->newer && s->newer->time < to)
-			s = s->newer;
+		if (s->time >= to && s->older)
+			set->finger = s->older;
+		else if (s->newer && s->newer->time < to)
+			set->finger = s->newer;
 		else
-			return s && s->time < to ? s : NULL;
-		set->finger = s;
-		if (steps % STEPS == STEPS - 1) {
+			return s->time < to ? s : NULL;
+		if (++steps % STEPS == 0) {
 			lath_spin_unlock(&set->lock);
 			lath_spin_lock(&set->lock);
 		}
 	}
-}
-
-u64 snapshot_before(struct versions_set *set, u64 to)
-{
-	const struct snapshot *s;
-	u64 time;
-
-	if (!READ_ONCE(set->active)) /* as in snapshot_keep() */
-		return 0;
-	s = lock_before(set, to);
-	time = s ? s->time : 0;
-	lath_spin_unlock(&set->lock);
-	return time;
+	return set->newest;
 }
 
 bool snapshot_keep(struct versions_set *set, u64 value, u64 from, u64 to)

@@ -20,9 +20,6 @@ static inline u64 version_time(struct versions_set *set, u64 *time)
 	return likely(known) ? known : version_give_time(set, time);
 }
 
-/* Returns the time of the newest snapshot before `to`; 0: there is none. In a call. */
-u64 snapshot_before(struct versions_set *set, u64 to);
-
 /* If a snapshot is held whose time is in [from, to): put the record into the list of the newest
  * such, and return true. Both times were got by version_time(). In a call. */
 bool snapshot_keep(struct versions_set *set, u64 value, u64 from, u64 to);

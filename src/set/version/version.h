@@ -17,9 +17,9 @@
  *
  * A record that is not a live head is one thread's to free: that which replaced or erased it. It is
  * needed while a snapshot is held that is not before its time and before its end; then it is in the
- * list of the newest such snapshot, and judged again when that is released. Else it leaves the chain
- * (chain.c) and is freed after a grace period. The chain of an erased key hangs on its head, which is
- * needed while any of it is. Of an erased record a list has the address with ERASED.
+ * list of the newest such snapshot, and judged again when that is released. Else it leaves the
+ * chain (chain.c) and is freed after a grace period. The chain of an erased key hangs on its head,
+ * which is needed while any of it is. Of an erased record a list has the address with ERASED.
  *
  *   N1  A record below the head has its time, and it is at least the end of the one below it. One
  *       that is in a list, or that is not right below the head, has its end.
