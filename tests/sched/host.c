@@ -13,6 +13,7 @@
 
 char lath_grace_period_tag;
 u64 lath_generation = 1;
+void (*lath_fork_hook)(void);
 LATH_TLS unsigned int lath_thread_number;
 struct lath_crowd lath_crowd;
 LATH_TLS struct lath_thread lath_self __attribute__((aligned(64)));
