@@ -5,6 +5,7 @@ Retries and timers run outside of commands, where a server checks what a module 
 import os
 import random
 import re
+import socket
 import time
 
 import pytest
@@ -143,6 +144,30 @@ def test_all_that_wait_are_told(logged):
     logged("FLUSHALL")
     assert other.answer(5) == "no such pool"
     assert not logged("INFO", "clients")["blocked_clients"]
+
+
+def test_pools_end_beside_many_that_wait_for_another(start):
+    """Whom a key that ends concerns is found, not searched for."""
+    server = start()
+
+    def microseconds():
+        pipe = server.client.pipeline(transaction=False)
+        for key in range(5000):
+            pipe.execute_command("LATH.POOL.CREATE", f"k{key}", 0, 1)
+        pipe.execute()
+        server("CONFIG", "RESETSTAT")
+        server("DEL", *(f"k{key}" for key in range(5000)))
+        return server("INFO", "commandstats")["cmdstat_del"]["usec"]
+
+    run(server, "LATH.POOL.CREATE p 0 1; LATH.POOL.ALLOC p 1")
+    alone = min(microseconds() for _ in range(3))
+    clients = [socket.create_connection((server.host, server.port)) for _ in range(900)]
+    for client in clients:
+        client.sendall(b"LATH.POOL.ALLOC p 1 BLOCK 0\r\n")
+    assert wait_for(lambda: int(server("INFO", "clients")["blocked_clients"]) == len(clients))
+    assert min(microseconds() for _ in range(3)) < 10 * alone
+    server("DEL", "p")
+    assert all(client.recv(100) == b"-ERR no such pool\r\n" and client.close() is None for client in clients)
 
 
 def test_eviction(start):
