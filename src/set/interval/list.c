@@ -273,10 +273,13 @@ static u32 find_after(const struct list *list, u32 used, u64 after)
 	u32 low = 0, high = after ? used : 0, i, middle;
 
 	while (low < high) {
+		u64 order = 0;
+
+		/* each number is read once: it may be erased, and 0, by the next time */
 		i = middle = low + (high - low) / 2;
-		while (i < high && !READ_ONCE(list->at[i].order))
+		while (i < high && !(order = READ_ONCE(list->at[i].order)))
 			i++;
-		if (i < high && READ_ONCE(list->at[i].order) <= after)
+		if (i < high && order <= after)
 			low = i + 1;
 		else
 			high = middle;
