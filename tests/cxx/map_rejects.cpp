@@ -44,12 +44,6 @@ int main() {
     range_map<std::string> texts;
     texts.insert_or_assign(1, 2, "text");
 #elif WRONG == 10
-    ranges.insert({4096, 8192}, 1);
-#elif WRONG == 11
-    point_map<int> wrong;
-#elif WRONG == 12
-    ranges.erase(1);
-#elif WRONG == 13
     bool done = map.replace(1, 2); // was 0 for done
 #endif
     return got;

@@ -225,12 +225,6 @@ public:
         lath_item item{where.key, where.size, detail::pack(static_cast<T>(value))};
         return {h_.list ? lath_index_store_range(h_.list, &item, nullptr, nullptr) : h_.error};
     }
-    [[deprecated("say insert_or_assign(first, end, value)")]]
-    result store_range(range where, const T& value)
-        requires stored_directly<T>
-    {
-        return insert_or_assign(where.first(), where.end(), value);
-    }
     // Inserts many; results[i] as insert's error for entries[i], or none. Returns how many went in.
     std::size_t insert_batch(std::span<const entry<T>> entries, std::span<int> results = {})
         requires stored_directly<T>
@@ -316,12 +310,6 @@ public:
     removed_value remove_covering(std::uint64_t point) {
         return take(lath_index_erase_item_at, point);
     }
-    [[deprecated("say remove_starting(first)")]] removed_value erase(std::uint64_t first) {
-        return remove_starting(first);
-    }
-    [[deprecated("say remove_covering(point)")]] removed_value erase_at(std::uint64_t point) {
-        return remove_covering(point);
-    }
     // Erases the range that the iterator shows, and returns an iterator to the next one.
     iterator erase(iterator at) {
         remove_starting(at.key());
@@ -342,13 +330,6 @@ public:
         size_type n = base::erase_all(where, words::direct ? nullptr : retire_each, this);
         values_.destroy_some();
         return n;
-    }
-    [[deprecated("say remove_overlapping(first, end)")]] size_type erase_range(std::uint64_t first,
-                                                                               std::uint64_t end) {
-        return remove_overlapping(first, end);
-    }
-    [[deprecated("say remove_overlapping(where)")]] size_type erase_range(range where) {
-        return remove_overlapping(where);
     }
     // Removes the range that starts at first and moves its value out. If values are in boxes it
     // waits for the readers: not in a section.
@@ -478,9 +459,6 @@ public:
         lath_item item{where.key, where.size, 0};
         return {h_.list ? lath_index_store_range(h_.list, &item, nullptr, nullptr) : h_.error};
     }
-    [[deprecated("say insert_or_assign(first, end)")]] lathwork::result store_range(range where) {
-        return insert_or_assign(where.first(), where.end());
-    }
     lathwork::result split(std::uint64_t at) {
         return {h_.list ? lath_index_split(h_.list, at, 0) : h_.error};
     }
@@ -490,12 +468,6 @@ public:
     bool remove_covering(std::uint64_t point) {
         return h_.list && lath_index_erase_item_at(h_.list, point, nullptr) == 0;
     }
-    [[deprecated("say remove_starting(first)")]] bool erase(std::uint64_t first) {
-        return remove_starting(first);
-    }
-    [[deprecated("say remove_covering(point)")]] bool erase_at(std::uint64_t point) {
-        return remove_covering(point);
-    }
     iterator erase(iterator at) {
         remove_starting(at.key());
         return ++at;
@@ -504,13 +476,6 @@ public:
         return remove_overlapping(range::between(first, end));
     }
     std::uint64_t remove_overlapping(range where) { return erase_all(where, nullptr, nullptr); }
-    [[deprecated("say remove_overlapping(first, end)")]] std::uint64_t
-    erase_range(std::uint64_t first, std::uint64_t end) {
-        return remove_overlapping(first, end);
-    }
-    [[deprecated("say remove_overlapping(where)")]] std::uint64_t erase_range(range where) {
-        return remove_overlapping(where);
-    }
     void clear() { erase_everything(nullptr, nullptr); }
 };
 
@@ -582,12 +547,6 @@ public:
     // The object that left, or nullptr.
     T* remove_starting(std::uint64_t first) { return base::one(lath_index_erase_item, first); }
     T* remove_covering(std::uint64_t point) { return base::one(lath_index_erase_item_at, point); }
-    [[deprecated("say remove_starting(first)")]] T* erase(std::uint64_t first) {
-        return remove_starting(first);
-    }
-    [[deprecated("say remove_covering(point)")]] T* erase_at(std::uint64_t point) {
-        return remove_covering(point);
-    }
     // Change an object's size in the set and in its slot.
     lathwork::result resize(T& object, std::uint64_t size) {
         lathwork::result done = base::resize((object.*Slot).key, size);
@@ -604,11 +563,6 @@ public:
         std::uint64_t n = base::erase_all(where, each, &each);
         each.rethrow();
         return n;
-    }
-    template <typename Fn>
-    [[deprecated("say remove_overlapping(where, fn)")]] std::uint64_t erase_range(range where,
-                                                                                  Fn&& fn) {
-        return remove_overlapping(where, std::forward<Fn>(fn));
     }
     // The same for all objects.
     template <typename Fn>

@@ -94,9 +94,6 @@ struct range {
     std::uint64_t size = 0;
 
     constexpr range() = default;
-    [[deprecated("say range::between(first, end) or range::sized(first, size)")]]
-    constexpr range(std::uint64_t first, std::uint64_t n)
-        : key(first), size(n) {}
 
     // [first, end); end 0 is 2^64. Empty if end is not above first.
     static constexpr range between(std::uint64_t first, std::uint64_t end) {

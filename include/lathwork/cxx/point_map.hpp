@@ -52,9 +52,6 @@
 
 namespace lathwork {
 
-// In the place of V where a point_map has one argument, as before 0.2.1.
-struct one_argument {};
-
 namespace detail {
 
 template <typename T>
@@ -64,7 +61,7 @@ inline constexpr bool is_optional<std::optional<T>> = true;
 
 } // namespace detail
 
-template <typename K, typename V = one_argument, typename Compare = std::less<K>>
+template <typename K, typename V, typename Compare = std::less<K>>
 class point_map {
     static_assert(map_key<K>,
                   "lathwork: this key type has no code: specialise lathwork::key_code<K> "
@@ -774,21 +771,6 @@ private:
     }
     point_map& map_;
     K key_;
-};
-
-// Before 0.2.1 point_map had one argument: the value's type. Its keys are 64-bit numbers.
-template <typename T>
-class point_map<T, one_argument, std::less<T>> : public point_map<std::uint64_t, T> {
-    using base = point_map<std::uint64_t, T>;
-
-public:
-    [[deprecated("say point_map<std::uint64_t, T>")]]
-    explicit point_map(const config& how = default_config())
-        : base(how) {}
-    using base::erase_range;
-    using base::within;
-    auto within(range keys) const { return base::within(keys.key, keys.key + keys.size); }
-    auto erase_range(range keys) { return base::erase_range(keys.key, keys.key + keys.size); }
 };
 
 } // namespace lathwork
