@@ -93,7 +93,7 @@ SENTENCES = [
     ("doc/install.md", r"--component (lib, .*?):", lambda match: same_list(match, components())),
     ("README.md", r"kernel modules in a VM: about (\d+) minutes", lambda _: (minutes("quick"),)),
     ("CONTRIBUTING.md", r"before a commit: .*; (\d+) minutes", lambda _: (minutes("quick"),)),
-    ("CONTRIBUTING.md", r"everything CI checks, each stage once; (\d+) minutes", lambda _: (minutes("all"),)),
+    ("CONTRIBUTING.md", r"what CI checks, each stage once; (\d+) minutes", lambda _: (minutes("all"),)),
     ("CONTRIBUTING.md", r"at most (\d+)\s+columns", lambda _: (found(".clang-format", r"^ColumnLimit: (\d+)"),)),
     ("CONTRIBUTING.md", r"functions at most (\d+) lines \(in `src/` (\d+),",
      lambda _: (found("tools/check", r"tools/function-lengths (60)\b"), found("tools/check", r"'\^src/.*\n.*tools/function-lengths (\d+)"))),
