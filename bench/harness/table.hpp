@@ -51,6 +51,16 @@ struct options {
     bool full() const { return mode == effort::full; }
 };
 
+// The threads, or the sizes, that were asked for, or the table's own.
+inline std::vector<int> threads_of(const options& opt, std::vector<int> own = {1, 2}) {
+    return opt.threads.empty() ? own : opt.threads;
+}
+inline std::vector<std::uint64_t> sizes_of(const options& opt, std::vector<std::uint64_t> quick,
+                                           std::vector<std::uint64_t> normal,
+                                           std::vector<std::uint64_t> full) {
+    return !opt.n.empty() ? opt.n : opt.quick() ? quick : opt.full() ? full : normal;
+}
+
 // What `--parameter NAME=VALUE` may set in a table; parameters.hpp makes and reads them.
 struct parameter {
     std::string name;

@@ -59,4 +59,16 @@ thread_times run_threads(int threads, const std::function<void(int)>& body,
                          const std::function<void(int)>& before = {},
                          const std::function<void(int)>& after = {});
 
+// Each of the threads does every threads-th of `items` things, as work(i, thread). Returns ns per
+// thing.
+template <class Work>
+double timed(int threads, std::uint64_t items, const Work& work) {
+    auto times = run_threads(threads, [&](int t) {
+        for (auto i = static_cast<std::uint64_t>(t); i < items;
+             i += static_cast<std::uint64_t>(threads))
+            work(i, t);
+    });
+    return static_cast<double>(times.span) / static_cast<double>(items);
+}
+
 } // namespace lathbench

@@ -34,14 +34,8 @@ constexpr u64 top_page = (u64{1} << 35) - 1;
 constexpr std::size_t kept = 64;
 const char* const works[] = {"query", "alloc", "map", "program"};
 
-std::vector<int> thread_counts(const options& opt) {
-    return opt.threads.empty() ? std::vector<int>{1, 2, 4} : opt.threads;
-}
-
 std::vector<u64> sizes(const options& opt) {
-    if (!opt.n.empty())
-        return opt.n;
-    return opt.quick() ? std::vector<u64>{10000} : std::vector<u64>{1000, 10000, 100000};
+    return sizes_of(opt, {10000}, {1000, 10000, 100000}, {1000, 10000, 100000});
 }
 
 std::string case_name(const std::string& work, u64 n, int threads) {
@@ -52,7 +46,7 @@ std::vector<std::string> all_cases(const options& opt) {
     std::vector<std::string> names;
     for (const char* work : works)
         for (u64 n : sizes(opt))
-            for (int t : thread_counts(opt))
+            for (int t : threads_of(opt, {1, 2, 4}))
                 names.push_back(case_name(work, n, t));
     return names;
 }
@@ -157,7 +151,7 @@ public:
     void run() {
         for (const char* work : works)
             for (u64 n : sizes(session_.opt()))
-                for (int threads : thread_counts(session_.opt()))
+                for (int threads : threads_of(session_.opt(), {1, 2, 4}))
                     if (!session_.stopped() && session_.wants_case(case_name(work, n, threads)))
                         measure(work, n, threads);
     }

@@ -140,16 +140,7 @@ records make_records(const std::string& kind, u64 n, u64 seed) {
 }
 
 std::vector<u64> counts(const options& opt) {
-    if (!opt.n.empty())
-        return opt.n;
-    if (opt.quick())
-        return {10000, 100000};
-    return opt.full() ? std::vector<u64>{10000, 1000000, 10000000}
-                      : std::vector<u64>{10000, 1000000};
-}
-
-std::vector<int> thread_counts(const options& opt) {
-    return opt.threads.empty() ? std::vector<int>{1, 2} : opt.threads;
+    return sizes_of(opt, {10000, 100000}, {10000, 1000000}, {10000, 1000000, 10000000});
 }
 
 std::string case_name(const char* work, const std::string& kind, u64 n, int threads = 1) {
@@ -161,7 +152,7 @@ std::vector<std::string> bytes_cases(const options& opt) {
     std::vector<std::string> names;
     for (u64 n : counts(opt))
         for (const char* kind : kinds) {
-            for (int t : thread_counts(opt)) {
+            for (int t : threads_of(opt)) {
                 names.push_back(case_name("insert", kind, n, t));
                 names.push_back(case_name("get", kind, n, t));
             }
@@ -184,7 +175,7 @@ public:
 
 private:
     bool wanted(const std::string& kind, u64 n) {
-        for (int t : thread_counts(session_.opt()))
+        for (int t : threads_of(session_.opt()))
             for (const char* work : {"insert", "get", "batch", "seek", "scan", "erase", "bytes"})
                 if (session_.wants_case(case_name(work, kind, n, t)))
                     return true;
@@ -199,7 +190,7 @@ private:
         std::vector<std::string> names;
         for (const auto& name : session_.subjects())
             names.push_back(name);
-        for (int threads : thread_counts(session_.opt()))
+        for (int threads : threads_of(session_.opt()))
             session_.each_interleaved(
                 session_.reps(), names, [&](const std::string& name, int rep) {
                     session_.progress("bytes: " + kind + ", " + std::to_string(n) + ", " +
@@ -230,16 +221,6 @@ private:
                 seeks_ += all_[sorted[k]].value;
         }
         keys_.add("", false, 0, 0); // before all
-    }
-
-    // Each thread does every threads-th of `items` things. Returns ns per thing.
-    template <class Work>
-    static double timed(int threads, u64 items, const Work& work) {
-        auto times = run_threads(threads, [&](int t) {
-            for (u64 i = static_cast<u64>(t); i < items; i += static_cast<u64>(threads))
-                work(i, t);
-        });
-        return static_cast<double>(times.span) / static_cast<double>(items);
     }
 
     void repetition(const bytes_subject& s, int threads) {

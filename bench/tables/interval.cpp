@@ -115,16 +115,7 @@ private:
 };
 
 std::vector<u64> counts(const options& opt) {
-    if (!opt.n.empty())
-        return opt.n;
-    if (opt.quick())
-        return {10000, 100000};
-    return opt.full() ? std::vector<u64>{10000, 100000, 1000000, 10000000}
-                      : std::vector<u64>{10000, 1000000};
-}
-
-std::vector<int> thread_counts(const options& opt) {
-    return opt.threads.empty() ? std::vector<int>{1, 2} : opt.threads;
+    return sizes_of(opt, {10000, 100000}, {10000, 1000000}, {10000, 100000, 1000000, 10000000});
 }
 
 std::string case_name(const char* work, const std::string& kind, u64 n, int threads = 1) {
@@ -136,7 +127,7 @@ std::vector<std::string> interval_cases(const options& opt) {
     std::vector<std::string> names;
     for (u64 n : counts(opt))
         for (const char* kind : kinds) {
-            for (int t : thread_counts(opt)) {
+            for (int t : threads_of(opt)) {
                 names.push_back(case_name("insert", kind, n, t));
                 names.push_back(case_name("stab", kind, n, t));
             }
@@ -176,7 +167,7 @@ private:
         for (const auto& name : session_.subjects())
             if (able(find_subject(interval_subjects(), name)))
                 names.push_back(name);
-        for (int threads : thread_counts(session_.opt()))
+        for (int threads : threads_of(session_.opt()))
             session_.each_interleaved(
                 session_.reps(), names, [&](const std::string& name, int rep) {
                     session_.progress("interval: " + kind + ", " + std::to_string(n) + ", " +
@@ -196,7 +187,7 @@ private:
         u64 n = all_.size();
         bool few = n <= s.most;
         std::string why = few ? "it is made from all intervals at once" : "takes hours";
-        for (int t : thread_counts(session_.opt())) {
+        for (int t : threads_of(session_.opt())) {
             if (!few || s.fixed)
                 session_.not_available(case_name("insert", kind_, n, t), s.name, why);
             if (!few)
@@ -208,16 +199,6 @@ private:
             if (!few)
                 session_.not_available(case_name(work, kind_, n), s.name, why);
         return few;
-    }
-
-    // Each thread does every threads-th of `items` things. Returns ns per thing.
-    template <class Work>
-    static double timed(int threads, u64 items, const Work& work) {
-        auto times = run_threads(threads, [&](int t) {
-            for (u64 i = static_cast<u64>(t); i < items; i += static_cast<u64>(threads))
-                work(i, t);
-        });
-        return static_cast<double>(times.span) / static_cast<double>(items);
     }
 
     // Searches once per point. *right: all answers together are these.

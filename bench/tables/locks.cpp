@@ -28,10 +28,6 @@ using u64 = std::uint64_t;
 constexpr u64 pages = 1 << 16, held = 1000;
 const char* const works[] = {"apart", "read", "mixed", "held"};
 
-std::vector<int> thread_counts(const options& opt) {
-    return opt.threads.empty() ? std::vector<int>{1, 2, 4} : opt.threads;
-}
-
 std::string case_name(const std::string& work, int threads) {
     return work + "/" + std::to_string(threads);
 }
@@ -39,7 +35,7 @@ std::string case_name(const std::string& work, int threads) {
 std::vector<std::string> lock_cases(const options& opt) {
     std::vector<std::string> names;
     for (const char* work : works)
-        for (int t : thread_counts(opt))
+        for (int t : threads_of(opt, {1, 2, 4}))
             names.push_back(case_name(work, t));
     return names;
 }
@@ -68,7 +64,7 @@ public:
 
     void run() {
         for (const char* work : works)
-            for (int threads : thread_counts(session_.opt()))
+            for (int threads : threads_of(session_.opt(), {1, 2, 4}))
                 if (!session_.stopped() && session_.wants_case(case_name(work, threads)))
                     measure(work, threads);
     }

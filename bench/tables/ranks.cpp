@@ -39,16 +39,7 @@ struct random_source {
 };
 
 std::vector<u64> counts(const options& opt) {
-    if (!opt.n.empty())
-        return opt.n;
-    if (opt.quick())
-        return {10000, 100000};
-    return opt.full() ? std::vector<u64>{10000, 100000, 1000000, 10000000}
-                      : std::vector<u64>{10000, 1000000};
-}
-
-std::vector<int> thread_counts(const options& opt) {
-    return opt.threads.empty() ? std::vector<int>{1, 2} : opt.threads;
+    return sizes_of(opt, {10000, 100000}, {10000, 1000000}, {10000, 100000, 1000000, 10000000});
 }
 
 std::string case_name(const std::string& work, u64 n, int threads = 1) {
@@ -59,7 +50,7 @@ std::string case_name(const std::string& work, u64 n, int threads = 1) {
 std::vector<std::string> ranks_cases(const options& opt) {
     std::vector<std::string> names;
     for (u64 n : counts(opt)) {
-        for (int t : thread_counts(opt))
+        for (int t : threads_of(opt))
             for (const char* work : {"insert", "rank", "select"})
                 names.push_back(case_name(work, n, t));
         for (const char* work : {"first", "count", "mixed", "bytes"})
@@ -92,7 +83,7 @@ private:
             say_what_is_missing(find_subject(ranked_subjects(), name));
             names.push_back(name);
         }
-        for (int threads : thread_counts(session_.opt()))
+        for (int threads : threads_of(session_.opt()))
             session_.each_interleaved(
                 session_.reps(), names, [&](const std::string& name, int rep) {
                     session_.progress("ranks: " + std::to_string(n) + ", " +
@@ -143,16 +134,6 @@ private:
         for (const auto& name : ranks_cases(session_.opt()))
             if (name.rfind("insert/", 0) && name.rfind("bytes/", 0))
                 session_.not_available(name, s.name, "it has no ranks");
-    }
-
-    // Each thread does every threads-th of `items` things. Returns ns per thing.
-    template <class Work>
-    static double timed(int threads, u64 items, const Work& work) {
-        auto times = run_threads(threads, [&](int id) {
-            for (u64 i = static_cast<u64>(id); i < items; i += static_cast<u64>(threads))
-                work(i, id);
-        });
-        return static_cast<double>(times.span) / static_cast<double>(items);
     }
 
     // Ask all questions; right: the answers have the expected sum.

@@ -35,12 +35,7 @@ constexpr std::size_t near = 11;
 constexpr u64 later = 1u << 20; // what the second number of a key is more than its first
 
 std::vector<u64> counts(const options& opt) {
-    if (!opt.n.empty())
-        return opt.n;
-    if (opt.quick())
-        return {10000, 100000};
-    return opt.full() ? std::vector<u64>{10000, 1000000, 10000000}
-                      : std::vector<u64>{10000, 1000000};
+    return sizes_of(opt, {10000, 100000}, {10000, 1000000}, {10000, 1000000, 10000000});
 }
 
 const char* const works[] = {"take",    "get",      "get-at", "get-old", "seek",
@@ -110,22 +105,13 @@ private:
         }
     }
 
-    template <class Work>
-    static double timed(u64 items, const Work& work) {
-        auto times = run_threads(1, [&](int) {
-            for (u64 i = 0; i < items; i++)
-                work(i);
-        });
-        return static_cast<double>(times.span) / static_cast<double>(items);
-    }
-
     void repetition(const versioned_subject& s) {
         malloc_trim(0); // or malloc tidies up here what the subject before has freed
         auto map = s.make();
         for (u64 i = 0; i < n_; i++)
             map->put(keys_[i], i + 1);
         // what is read below lies where these records do, in the present and at the snapshot
-        put(s, "put", timed(n_, [&](u64 i) { map->put(keys_[i], i + 1); }), true);
+        put(s, "put", timed(1, n_, [&](u64 i, int) { map->put(keys_[i], i + 1); }), true);
         read(s, *map, "get", "seek", false);
         if (!s.snapshots)
             return;
@@ -133,15 +119,16 @@ private:
         if (s.name == "lathwork")
             pairs = 1000000;
         put(s, "take",
-            timed(pairs,
-                  [&](u64) {
+            timed(1, pairs,
+                  [&](u64, int) {
                       map->take();
                       map->release();
                   }),
             true);
         map->take();
         read(s, *map, "get-at", "seek-at", true);
-        put(s, "put-held", timed(n_, [&](u64 i) { map->put(keys_[i], i + 1 + later); }), true);
+        put(s, "put-held", timed(1, n_, [&](u64 i, int) { map->put(keys_[i], i + 1 + later); }),
+            true);
         read(s, *map, "get-old", "seek-old", true);
         map->release();
         u64 sum = 0;
@@ -154,10 +141,10 @@ private:
     void read(const versioned_subject& s, versioned_map& map, const char* get, const char* seek,
               bool at) {
         u64 sum = 0;
-        double ns = timed(asked_.size(), [&](u64 i) { sum += map.get(asked_[i], at); });
+        double ns = timed(1, asked_.size(), [&](u64 i, int) { sum += map.get(asked_[i], at); });
         put(s, get, ns, sum == gets_);
         sum = 0;
-        ns = timed(asked_.size(), [&](u64 i) { sum += map.scan(asked_[i], near, at); });
+        ns = timed(1, asked_.size(), [&](u64 i, int) { sum += map.scan(asked_[i], near, at); });
         put(s, seek, ns, sum == seeks_);
     }
 

@@ -35,16 +35,7 @@ namespace lathbench {
 namespace {
 
 std::vector<std::uint64_t> item_counts(const options& opt) {
-    if (!opt.n.empty())
-        return opt.n;
-    if (opt.quick())
-        return {2000000};
-    return opt.full() ? std::vector<std::uint64_t>{20000000, 50000000}
-                      : std::vector<std::uint64_t>{20000000};
-}
-
-std::vector<int> thread_counts(const options& opt) {
-    return opt.threads.empty() ? std::vector<int>{1, 2} : opt.threads;
+    return sizes_of(opt, {2000000}, {20000000}, {20000000, 50000000});
 }
 
 // Cases path-... have at most this many items, because formatting costs the same at any size.
@@ -112,12 +103,12 @@ bool has_counter(const part& p) { return !p.path && p.items.name.empty(); }
 
 std::vector<std::string> cases_of(const options& opt, const part& p) {
     std::vector<std::string> names;
-    for (int t : thread_counts(opt))
+    for (int t : threads_of(opt))
         if (!p.path || t == 1)
             for (const char* phase : phases)
                 names.push_back(case_of(p, phase, t));
     if (has_counter(p))
-        for (int t : thread_counts(opt))
+        for (int t : threads_of(opt))
             names.push_back(case_of(p, "incr", t));
     if (!p.path) {
         names.push_back(case_of(p, "scan", 1));
@@ -196,7 +187,7 @@ private:
             able.push_back(name);
             workers.emplace(name, std::move(w));
         }
-        for (int threads : thread_counts(session_.opt())) {
+        for (int threads : threads_of(session_.opt())) {
             if (part_.path && threads > 1)
                 continue;
             session_.each_interleaved(session_.reps(), able, [&](const std::string& name, int rep) {
@@ -211,7 +202,7 @@ private:
         std::uint64_t timed =
             std::clamp<std::uint64_t>(part_.n / 8, 1, session_.opt().quick() ? 100000 : 400000);
         std::uint64_t runs = static_cast<std::uint64_t>(session_.reps()) *
-                             (part_.path ? 1 : thread_counts(session_.opt()).size());
+                             (part_.path ? 1 : threads_of(session_.opt()).size());
         item_keys keys = part_.path                         ? item_keys::path
                          : part_.items.distribution.empty() ? item_keys::mixed
                                                             : item_keys::drawn;
