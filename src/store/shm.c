@@ -86,17 +86,23 @@ static void keep_for_section(struct lath_store *store, struct copies *copies)
 		lath_retire(store->rcu, &copies->rcu, copies_free);
 }
 
+/* Makes a call with the lock held. Its result, or why the lock was not to be had. */
+#define INSIDE(store, change, call)                                 \
+	({                                                          \
+		int64_t inside_ = shm_enter(shm_of(store), change); \
+                                                                    \
+		if (!inside_) {                                     \
+			inside_ = (call);                           \
+			shm_leave(shm_of(store));                   \
+		}                                                   \
+		inside_;                                            \
+	})
+
 /* ---- reading ---- */
 
 static int64_t shm_get(struct lath_store *store, struct lath_store_key key, void *buf, size_t room)
 {
-	int64_t n = shm_enter(shm_of(store), false);
-
-	if (n)
-		return n;
-	n = lath_store_get(shm_inside(store), key, buf, room);
-	shm_leave(shm_of(store));
-	return n;
+	return INSIDE(store, false, lath_store_get(shm_inside(store), key, buf, room));
 }
 
 static int shm_get_ref(struct lath_store *store, struct lath_store_key key,
@@ -166,13 +172,7 @@ static size_t shm_scan(struct lath_store *store, uint64_t from, uint64_t last, u
 
 static int64_t shm_count(struct lath_store *store, const struct lath_store_range *range)
 {
-	int64_t n = shm_enter(shm_of(store), false);
-
-	if (n)
-		return n;
-	n = lath_store_count(shm_inside(store), range);
-	shm_leave(shm_of(store));
-	return n;
+	return INSIDE(store, false, lath_store_count(shm_inside(store), range));
 }
 
 /* ---- writing ---- */
@@ -180,79 +180,55 @@ static int64_t shm_count(struct lath_store *store, const struct lath_store_range
 static int shm_update(struct lath_store *store, struct lath_store_key key, lath_store_update_fn fn,
 		      void *arg)
 {
-	int ret = shm_enter(shm_of(store), true);
-
-	if (ret)
-		return ret;
 	/* fn is called with the lock held: a call of it on the store is -EDEADLK */
-	ret = lath_store_update(shm_inside(store), key, fn, arg);
-	shm_leave(shm_of(store));
-	return ret;
+	return (int)INSIDE(store, true, lath_store_update(shm_inside(store), key, fn, arg));
+}
+
+/* Sets entries, or without any deletes keys. */
+static size_t in_groups(struct lath_store *store, size_t n, const struct lath_store_entry *entries,
+			const struct lath_store_key *keys, int *results)
+{
+	struct lath_store *inside = shm_inside(store);
+	size_t done = 0, i, j;
+
+	for (i = 0; i < n; i += GROUP) {
+		size_t m = min(n - i, (size_t)GROUP);
+		int ret = shm_enter(shm_of(store), true), *here = results ? results + i : NULL;
+
+		if (!ret) {
+			done += entries ? lath_store_mset(inside, m, entries + i, here)
+					: lath_store_mdel(inside, m, keys + i, here);
+			shm_leave(shm_of(store));
+		}
+		/* the lock was not to be had: each one of the group tells why */
+		for (j = 0; ret && here && j < m; j++)
+			here[j] = ret;
+	}
+	return done;
 }
 
 static size_t shm_mset(struct lath_store *store, size_t n, const struct lath_store_entry *entries,
 		       int *results)
 {
-	size_t done = 0, i, j;
-
-	for (i = 0; i < n; i += GROUP) {
-		size_t m = min(n - i, (size_t)GROUP);
-		int ret = shm_enter(shm_of(store), true);
-
-		if (!ret) {
-			done += lath_store_mset(shm_inside(store), m, entries + i,
-						results ? results + i : NULL);
-			shm_leave(shm_of(store));
-		}
-		/* the lock was not to be had: each entry of the group tells why */
-		for (j = 0; ret && results && j < m; j++)
-			results[i + j] = ret;
-	}
-	return done;
+	return in_groups(store, n, entries, NULL, results);
 }
 
 static size_t shm_mdel(struct lath_store *store, size_t n, const struct lath_store_key *keys,
 		       int *results)
 {
-	size_t done = 0, i, j;
-
-	for (i = 0; i < n; i += GROUP) {
-		size_t m = min(n - i, (size_t)GROUP);
-		int ret = shm_enter(shm_of(store), true);
-
-		if (!ret) {
-			done += lath_store_mdel(shm_inside(store), m, keys + i,
-						results ? results + i : NULL);
-			shm_leave(shm_of(store));
-		}
-		for (j = 0; ret && results && j < m; j++)
-			results[i + j] = ret;
-	}
-	return done;
+	return in_groups(store, n, NULL, keys, results);
 }
 
 /* ---- the whole ---- */
 
 static int64_t shm_sweep(struct lath_store *store)
 {
-	int64_t n = shm_enter(shm_of(store), true);
-
-	if (n)
-		return n;
-	n = lath_store_sweep(shm_inside(store));
-	shm_leave(shm_of(store));
-	return n;
+	return INSIDE(store, true, lath_store_sweep(shm_inside(store)));
 }
 
 static int64_t shm_compact(struct lath_store *store)
 {
-	int64_t n = shm_enter(shm_of(store), true);
-
-	if (n)
-		return n;
-	n = lath_store_compact(shm_inside(store));
-	shm_leave(shm_of(store));
-	return n;
+	return INSIDE(store, true, lath_store_compact(shm_inside(store)));
 }
 
 static int shm_clear(struct lath_store *store)
@@ -269,13 +245,7 @@ static int shm_clear(struct lath_store *store)
 
 static int64_t shm_items(struct lath_store *store)
 {
-	int64_t n = shm_enter(shm_of(store), false);
-
-	if (n)
-		return n;
-	n = store_items(shm_inside(store));
-	shm_leave(shm_of(store));
-	return n;
+	return INSIDE(store, false, store_items(shm_inside(store)));
 }
 
 static int shm_stats(struct lath_store *store, struct lath_store_stats *stats)
