@@ -44,4 +44,38 @@ uint64_t image_plain(struct image *image, struct vk_io *rdb);
 bool image_end(struct image *image, const char *what);
 #define IMAGE(name) struct image name = { 0 }
 
+/* The methods of a type, of its load, save, rewrite, digest and defragment in this file and of the
+ * calls whose names begin with `name`; further ones behind it. */
+#define TYPE_METHODS(methods, name, ...)                                                   \
+	static void *copy(struct vk_string *from, struct vk_string *to, const void *value) \
+	{                                                                                  \
+		(void)from;                                                                \
+		(void)to;                                                                  \
+		return name##_copy(value);                                                 \
+	}                                                                                  \
+	static size_t memory(const void *value)                                            \
+	{                                                                                  \
+		return name##_memory(value);                                               \
+	}                                                                                  \
+	static size_t effort(struct vk_string *key, const void *value)                     \
+	{                                                                                  \
+		(void)key;                                                                 \
+		return name##_effort(value);                                               \
+	}                                                                                  \
+	static void end(void *value)                                                       \
+	{                                                                                  \
+		name##_free(value);                                                        \
+	}                                                                                  \
+	struct vk_type_methods methods = { .version = VK_TYPE_METHODS,                     \
+					   .rdb_load = load,                               \
+					   .rdb_save = save,                               \
+					   .aof_rewrite = rewrite,                         \
+					   .mem_usage = memory,                            \
+					   .digest = digest,                               \
+					   .free = end,                                    \
+					   .free_effort = effort,                          \
+					   .copy = copy,                                   \
+					   .defrag = defragment,                           \
+					   __VA_ARGS__ }
+
 #endif /* LATH_VALKEY_IMAGE_H */

@@ -180,38 +180,4 @@ static int defragment(struct vk_defrag *ctx, struct vk_string *name, void **valu
 	return map_defragment(*value, ctx, from);
 }
 
-static void *copy(struct vk_string *from, struct vk_string *to, const void *value)
-{
-	(void)from;
-	(void)to;
-	return map_copy(value);
-}
-
-static size_t memory(const void *value)
-{
-	return map_memory(value);
-}
-
-static size_t effort(struct vk_string *key, const void *value)
-{
-	(void)key;
-	return map_effort(value);
-}
-
-static void end(void *value)
-{
-	map_free(value);
-}
-
-struct vk_type_methods map_methods = {
-	.version = VK_TYPE_METHODS,
-	.rdb_load = load,
-	.rdb_save = save,
-	.aof_rewrite = rewrite,
-	.mem_usage = memory,
-	.digest = digest,
-	.free = end,
-	.free_effort = effort,
-	.copy = copy,
-	.defrag = defragment,
-};
+TYPE_METHODS(map_methods, map, );

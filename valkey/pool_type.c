@@ -211,24 +211,6 @@ static int defragment(struct vk_defrag *ctx, struct vk_string *name, void **valu
 	return pool_defragment(*value, ctx, from);
 }
 
-static void *copy(struct vk_string *from, struct vk_string *to, const void *value)
-{
-	(void)from;
-	(void)to;
-	return pool_copy(value);
-}
-
-static size_t memory(const void *value)
-{
-	return pool_memory(value);
-}
-
-static size_t effort(struct vk_string *key, const void *value)
-{
-	(void)key;
-	return pool_effort(value);
-}
-
 /* A key of this name went or is replaced, whatever becomes of the pool. */
 static void unlinked(struct vk_string *key, const void *value)
 {
@@ -236,21 +218,4 @@ static void unlinked(struct vk_string *key, const void *value)
 	wait_key_ended(key);
 }
 
-static void end(void *value)
-{
-	pool_free(value);
-}
-
-struct vk_type_methods pool_methods = {
-	.version = VK_TYPE_METHODS,
-	.rdb_load = load,
-	.rdb_save = save,
-	.aof_rewrite = rewrite,
-	.mem_usage = memory,
-	.digest = digest,
-	.free = end,
-	.free_effort = effort,
-	.unlink = unlinked,
-	.copy = copy,
-	.defrag = defragment,
-};
+TYPE_METHODS(pool_methods, pool, .unlink = unlinked);
