@@ -22,11 +22,18 @@ import statistics
 import sys
 
 
+KEPT = ("ratio", "low", "high")
+
+
 def read(path):
     """The file's context, and the ratios and the direction of each row: {(table, case, metric): {peer: ratio}}."""
     try:
         with open(path, encoding="utf-8") as file:
             content = json.load(file)
+        for *key, better, peers in content.pop("ledger", ()):
+            row = dict(zip(("table", "case", "metric"), key))
+            content.setdefault("rows", []).append({**row, "better": better})
+            content.setdefault("ratios", []).extend({**row, "peer": peer, **dict(zip(KEPT, of))} for peer, of in peers.items())
         rows = collections.defaultdict(dict)
         better = {(r["table"], r["case"], r["metric"]): r["better"] for r in content["rows"]}
         noisy = {t["name"] for t in content["context"]["tables"] if t["noise"]["verdict"] == "noisy"}
@@ -82,18 +89,15 @@ def has_fallen(last, new, better, margin):
 
 
 def record(context, rows, better, path):
-    """Writes the parts of a run that read() asks for."""
-    kept = ("table", "case", "metric", "peer", "ratio", "low", "high")
+    """Writes the parts of a run that read() asks for: a line per row."""
     names = {table for table, _, _ in rows}
     tables = [t for t in context["tables"] if t["name"] in names]
-    content = {
-        "context": {name: context[name] for name in context if name not in ("not_available", "remarks")} | {"tables": tables},
-        "rows": [{"table": k[0], "case": k[1], "metric": k[2], "better": better[k]} for k in sorted(rows)],
-        "ratios": [{name: ratios[peer][name] for name in kept} for _, ratios in sorted(rows.items()) for peer in sorted(ratios)],
-    }
+    context = {name: context[name] for name in context if name not in ("not_available", "remarks")} | {"tables": tables}
+    lines = [json.dumps([*key, better[key], {peer: [float(f"{ratios[peer][name]:.5g}") for name in KEPT] for peer in sorted(ratios)}])
+             for key, ratios in sorted(rows.items())]
     with open(path, "w", encoding="utf-8") as file:
-        lines = {part: "[\n" + ",\n".join(json.dumps(e) for e in content[part]) + "\n]" for part in ("rows", "ratios")}
-        file.write('{"context": %s,\n"rows": %s,\n"ratios": %s}\n' % (json.dumps(content["context"]), lines["rows"], lines["ratios"]))
+        file.write('{"context": %s,\n"ledger": [\n%s\n]}\n' % (json.dumps(context), ",\n".join(lines)))
+
 
 
 def main():
