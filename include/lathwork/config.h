@@ -122,6 +122,9 @@ extern LATH_API const struct lath_rcu lath_rcu_single;
  * drains. Returns how many. Any thread, not in a section. With nothing retired it costs two loads;
  * else it may call membarrier(2). */
 LATH_API size_t lath_rcu_single_step(size_t most);
+/* The same for lath_rcu_auto: for a program that cannot wait, in drain(), for a section that may
+ * last for ever. */
+LATH_API size_t lath_rcu_step(size_t most);
 
 /*
  * fork()

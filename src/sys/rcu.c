@@ -98,10 +98,9 @@ static bool go_on_waiting(unsigned int *rounds)
 }
 
 /* Returns whether it waited: not for ever in exit(). */
-static bool wait_for_readers(void)
+static bool wait_for_readers(u64 mine)
 {
 	unsigned int rounds = 0;
-	u64 mine = begin_period();
 
 	while (lath_section_before(mine))
 		if (!go_on_waiting(&rounds))
@@ -115,7 +114,7 @@ struct queue {
 	struct lath_rcu_head *retired; /* a stack; any thread pushes */
 	/* Taken from `retired`, not yet run. Changed in a call by the thread that holds `turn`. */
 	struct lath_rcu_head *waiting;
-	u64 period; /* in steps: of the grace period that `waiting` waits for; 0: it has ended */
+	u64 period; /* of the grace period that `waiting` waits for; 0: it has ended */
 	struct lath_turn turn;
 };
 
@@ -181,6 +180,8 @@ static void turn_begin(struct queue *queue)
 	if (!lath_retire_ended()) /* pairs with go_on_waiting */
 		take_retired(queue);
 	lath_call_exit();
+	if (queue->waiting)
+		queue->period = begin_period();
 }
 
 static void turn_end(struct queue *queue)
@@ -202,33 +203,40 @@ static size_t reclaim(struct queue *queue)
 		if (!go_on_waiting(&rounds))
 			return 0;
 	turn_begin(queue);
-	if (queue->waiting && wait_for_readers())
+	if (queue->waiting && wait_for_readers(queue->period))
 		ran = run_waiting(queue, SIZE_MAX);
 	turn_end(queue);
 	return ran;
 }
 
-size_t lath_rcu_single_step(size_t most)
+static size_t step(struct queue *queue, size_t most)
 {
-	struct queue *queue = &stepped;
 	size_t ran = 0;
 
 	lath_wait_assert();
 	if ((!READ_ONCE(queue->retired) && !READ_ONCE(queue->waiting)) ||
 	    !lath_turn_trylock(&queue->turn)) /* else another thread drains */
 		return 0;
-	if (!queue->waiting) {
+	if (!queue->waiting)
 		turn_begin(queue);
-		queue->period = begin_period();
-	} else {
+	else
 		WRITE_ONCE(lath_self.reclaiming, &queue->turn);
-	}
 	if (queue->period && !lath_section_before(queue->period))
 		queue->period = 0;
 	if (!queue->period)
 		ran = run_waiting(queue, most);
 	turn_end(queue);
 	return ran;
+}
+
+size_t lath_rcu_single_step(size_t most)
+{
+	return step(&stepped, most);
+}
+
+size_t lath_rcu_step(size_t most)
+{
+	return step(&worked, most);
 }
 
 static void *work(void *unused)
@@ -330,7 +338,7 @@ static void drain_stepped(void)
 static void synchronize(void)
 {
 	lath_wait_assert();
-	(void)wait_for_readers();
+	(void)wait_for_readers(begin_period());
 }
 
 void lath_rcu_after_fork(void)

@@ -22,7 +22,8 @@ void (*lath_fork_hook)(void);
 static pthread_mutex_t fork_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct lath_thread *registry;
-static bool pending; /* a thread is about to fork */
+static u64 left_open = ~0ull; /* the oldest section whose thread has ended in it */
+static bool pending;	      /* a thread is about to fork */
 static bool membarriers;
 static pthread_key_t at_thread_end;
 static bool begun; /* there is that key, and the handlers of forks; under registry_lock */
@@ -131,6 +132,8 @@ void lath_thread_unregister(void)
 	/* a fork that waits for calls must not meet a record whose thread has ended */
 	pthread_mutex_lock(&registry_lock);
 	unlink_self();
+	if (self->section && self->section < left_open)
+		left_open = self->section;
 	pthread_mutex_unlock(&registry_lock);
 	self->registered = false;
 	WRITE_ONCE(self->slow, 1);
@@ -159,13 +162,17 @@ static void thread_or_process_ends(void *self)
 }
 
 /* Destructor of the thread-local key. Other destructors that run later may use the library and
- * register again; then the host calls this again, at most PTHREAD_DESTRUCTOR_ITERATIONS times. */
+ * register again, or end a section that is still open; then the host calls this again, at most
+ * PTHREAD_DESTRUCTOR_ITERATIONS times. A section that is open at last stays so for ever. */
 static void thread_ends(void *record)
 {
 	lath_self.ends++;
 	if (lath_self.watched)
 		__cxa_finalize(record);
 	lath_self.exiting = false;
+	if (lath_self.ends < PTHREAD_DESTRUCTOR_ITERATIONS && lath_self.nesting &&
+	    !pthread_setspecific(at_thread_end, record))
+		return;
 	lath_thread_unregister();
 }
 
@@ -253,17 +260,18 @@ void lath_thread_register(void)
 bool lath_section_before(u64 period)
 {
 	struct lath_thread *thread;
+	bool before;
 
 	LATH_ASSERT(period > 1);
 	pthread_mutex_lock(&registry_lock);
-	for (thread = registry; thread; thread = thread->next) {
+	before = left_open < period;
+	for (thread = registry; thread && !before; thread = thread->next) {
 		u64 section = smp_load_acquire(&thread->section); /* pairs with leave in rcu.c */
 
-		if (section && section < period)
-			break;
+		before = section && section < period;
 	}
 	pthread_mutex_unlock(&registry_lock);
-	return thread;
+	return before;
 }
 
 /* ---- calls and fork ---- */

@@ -76,6 +76,7 @@ pub struct lathwork_sys_thread {
     pub postponed: Cell<*mut c_void>,
     pub drops: Cell<usize>,
     pub number: Cell<usize>,
+    pub reserve: Cell<*mut c_void>,
 }
 
 /// Any 64-bit words that the library owns.
@@ -307,13 +308,15 @@ pub type lath_interval_fn = Option<unsafe extern "C" fn(*mut c_void, *const lath
 extern "C" {
     pub fn lathwork_sys_thread() -> *mut lathwork_sys_thread;
     pub fn lathwork_sys_number() -> usize;
-    pub fn lathwork_sys_yield();
+    pub fn lathwork_sys_yield(rounds: usize);
     pub fn lathwork_sys_enter();
     pub fn lathwork_sys_exit() -> *mut c_void;
     /// As the inline functions of the header.
     pub fn lathwork_sys_sortq_insert(queue: *mut lath_sortq, request: *mut lath_request) -> c_int;
     pub fn lathwork_sys_sortq_dispatch(queue: *mut lath_sortq) -> *mut lath_request;
     pub static lath_rcu_auto: lath_rcu;
+    pub static lathwork_sys_rcu: lath_rcu;
+    pub fn lath_rcu_step(most: usize) -> usize;
 
     pub fn lath_version() -> *const c_char;
 

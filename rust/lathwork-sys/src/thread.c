@@ -3,7 +3,9 @@
  * thread.c - what Rust has not: what the crate lathwork keeps for each thread, as Rust has
  * thread-local variables with its standard library only, and calls that are inline in the headers.
  */
+#define _GNU_SOURCE
 #include <sched.h>
+#include <time.h>
 
 #include "lathwork.h"
 
@@ -12,6 +14,7 @@ struct lathwork_sys_thread {
 	void *postponed; /* the crate's list */
 	size_t drops;	 /* how many calls that drop removed values are within each other */
 	size_t number;	 /* of the thread, from 1; 0: not asked for yet */
+	void *reserve;	 /* where the crate's lock is held: what there is of memory */
 };
 
 static __thread struct lathwork_sys_thread here;
@@ -30,10 +33,29 @@ size_t lathwork_sys_number(void)
 	return here.number;
 }
 
-/* Let other threads run. */
-void lathwork_sys_yield(void)
+/* Let other threads run, or after the first rounds sleep a little. */
+void lathwork_sys_yield(size_t rounds)
 {
-	sched_yield();
+	const struct timespec little = { 0, 50000 };
+
+	if (rounds < 16)
+		sched_yield();
+	else
+		nanosleep(&little, NULL);
+}
+
+/* lath_rcu_auto for the containers of the crate lathwork, whose ends do not wait: each is a callback
+ * that runs after all others of its container. */
+struct lath_rcu lathwork_sys_rcu;
+
+static void nothing(void)
+{
+}
+
+static __attribute__((constructor)) void begin(void)
+{
+	lathwork_sys_rcu = lath_rcu_auto;
+	lathwork_sys_rcu.drain = nothing;
 }
 
 /* Begin a read-side critical section. */

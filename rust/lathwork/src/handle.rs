@@ -1,19 +1,26 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //! Structures of the C library on the heap, with their end.
+//!
+//! A structure ends when the callbacks of all that it has retired have run, so after the sections of
+//! the time of its drop. One of these may last for ever (a [`Ref`](crate::Ref) that was forgotten),
+//! so the drop does not depend on them: the end is a callback itself. If no thread is in a section
+//! the drop runs it; else the drop tries for a few milliseconds, and leaves it to the library's
+//! thread.
 use core::alloc::Layout;
 use core::marker::PhantomData;
 use core::mem;
 use core::ptr::{self, addr_of, addr_of_mut, NonNull};
+use core::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 
 use lathwork_sys as sys;
 
 use crate::memory::{Memory, NoMemory};
-use crate::section::{outside_sections, Postponed};
+use crate::section::{this_thread, when_over};
 use crate::value::{self, Header};
 
 /// A structure that the C library initialises in memory of ours and that does not move.
 pub(crate) trait Structure: Sized {
-    /// Ends it. Waits for sections.
+    /// Ends it, when all callbacks of what it has retired have run.
     unsafe fn fini(this: *mut Self);
 }
 
@@ -46,7 +53,12 @@ impl Structure for Space {
 
 #[repr(C)]
 struct Block<T> {
-    end: Postponed, // the first field: Handle::drop() passes its address
+    end: sys::lath_rcu_head, // the first field: end() gets its address
+    /// Grace periods until the end. What is retired in one may be retired again, once: rows of byte
+    /// keys.
+    periods: AtomicU8,
+    /// The drop or the end has gone: the other one frees the block.
+    left: AtomicBool,
     structure: T,
     memory: Memory,
     /// Nodes without values, whose memory is freed with the structure.
@@ -72,7 +84,8 @@ impl<T: Structure, V> Handle<T, V> {
         // SAFETY: the memory has the layout of a block; a structure is any bits.
         let result = unsafe {
             let block = block.as_ptr();
-            addr_of_mut!((*block).end).write(Postponed::new(end::<T, V>));
+            addr_of_mut!((*block).periods).write(AtomicU8::new(2));
+            addr_of_mut!((*block).left).write(AtomicBool::new(false));
             ptr::write_bytes(addr_of_mut!((*block).structure), 0, 1);
             addr_of_mut!((*block).memory).write(memory);
             addr_of_mut!((*block).dead).write(ptr::null_mut());
@@ -113,27 +126,60 @@ impl<T: Structure, V> Handle<T, V> {
     }
 }
 
-unsafe fn end<T: Structure, V>(postponed: *mut Postponed) {
-    let block = postponed.cast::<Block<T>>();
+unsafe extern "C" fn end<T: Structure, V>(head: *mut sys::lath_rcu_head) {
+    let block = head.cast::<Block<T>>();
+    if (*block).periods.fetch_sub(1, Ordering::Relaxed) > 1 {
+        return when_over(head, end::<T, V>);
+    }
     let memory = (*block).memory;
     T::fini(addr_of_mut!((*block).structure));
-    if !(*block).dead.is_null() {
-        // the callbacks of these have run, or run in this drain
-        (sys::lath_rcu_auto.drain.unwrap_unchecked())();
-        let mut at = (*block).dead;
-        while !at.is_null() {
-            let next = value::next_of(at);
-            value::free::<V>(at, &memory);
-            at = next;
-        }
+    let mut at = (*block).dead;
+    while !at.is_null() {
+        let next = value::next_of(at);
+        value::free::<V>(at, &memory);
+        at = next;
     }
-    memory.free(block.cast(), Layout::new::<Block<T>>());
+    leave(block);
 }
+
+/// # Safety
+///
+/// Called by the end and by the drop, which do not use the block any more.
+unsafe fn leave<T>(block: *mut Block<T>) {
+    let memory = (*block).memory;
+    if (*block).left.swap(true, Ordering::AcqRel) {
+        memory.free(block.cast(), Layout::new::<Block<T>>());
+    }
+}
+
+/// How often a drop tries to run the end, which takes two steps: less if the last one has not come
+/// to it.
+static PATIENCE: AtomicUsize = AtomicUsize::new(PATIENT);
+const PATIENT: usize = 100;
 
 impl<T: Structure, V> Drop for Handle<T, V> {
     fn drop(&mut self) {
-        // SAFETY: nobody else has the structure, and it lives until end() is called.
-        unsafe { outside_sections(self.block.as_ptr().cast()) };
+        let block = self.block.as_ptr();
+        // SAFETY: nobody else has the structure; the block lives until both have left.
+        unsafe {
+            when_over(block.cast(), end::<T, V>);
+            let (ended, mut rounds) = (&(*block).left, 0);
+            let most = match this_thread().sections.get() {
+                0 => PATIENCE.load(Ordering::Relaxed),
+                _ => 0, // this thread is in the way
+            };
+            while rounds < most && !ended.load(Ordering::Acquire) {
+                if sys::lath_rcu_step(usize::MAX) == 0 {
+                    sys::lathwork_sys_yield(rounds);
+                }
+                rounds += 1;
+            }
+            if most > 0 {
+                let came = ended.load(Ordering::Acquire);
+                PATIENCE.store(if came { PATIENT } else { 4 }, Ordering::Relaxed);
+            }
+            leave(block);
+        }
     }
 }
 
@@ -151,6 +197,12 @@ pub(crate) fn no_memory(errno: sys::c_int) -> NoMemory {
     NoMemory
 }
 
+/// The RCU flavour of all structures.
+pub(crate) fn rcu() -> *const sys::lath_rcu {
+    // SAFETY: it does not change once the program has begun.
+    unsafe { &sys::lathwork_sys_rcu }
+}
+
 /// A configuration for an index, a set of intervals or a set of byte keys.
 pub(crate) fn config(
     layout: sys::c_int,
@@ -161,7 +213,7 @@ pub(crate) fn config(
         size: mem::size_of::<sys::lath_config>(),
         layout,
         flags,
-        rcu: ptr::null(),
+        rcu: rcu(),
         allocator,
         id: 0,
     }

@@ -138,28 +138,29 @@ impl<V> Index<V> {
         InsertError { reason, value }
     }
 
-    /// Inserts a range that overlaps no other one.
+    /// Inserts a range that overlaps no other one, by a call of `insert_word()`.
     pub(crate) fn insert(
         &self,
-        first: u64,
-        last: u64,
         value: V,
+        insert: impl FnOnce(u64) -> Result<(), Reason>,
     ) -> Result<Ref<'_, V>, InsertError<V>> {
         let section = section::<V>();
         let word = self.word(value)?;
-        let item = item_of(first, last, word);
-        if item.size == 0 {
-            // SAFETY: the word is not in the index.
-            return Err(unsafe { self.refused(Reason::TooLong, word) });
-        }
-        let mut there = lath_item::default();
-        // SAFETY: the index is initialised; all pointers are valid.
-        let result = unsafe { sys::lath_index_insert_item(self.raw(), &item, &mut there) };
-        match code::refusal(result, || Reason::Overlaps(there.key..=last_of(&there))) {
+        match insert(word) {
             Ok(()) => Ok(Ref::new(word, section)),
             // SAFETY: the word is not in the index.
             Err(reason) => Err(unsafe { self.refused(reason, word) }),
         }
+    }
+
+    pub(crate) fn insert_word(&self, first: u64, last: u64, word: u64) -> Result<(), Reason> {
+        let (item, mut there) = (item_of(first, last, word), lath_item::default());
+        if item.size == 0 {
+            return Err(Reason::TooLong);
+        }
+        // SAFETY: the index is initialised; all pointers are valid.
+        let result = unsafe { sys::lath_index_insert_item(self.raw(), &item, &mut there) };
+        code::refusal(result, || Reason::Overlaps(there.key..=last_of(&there)))
     }
 
     /// Gives a point a value; returns the one that it had.
@@ -318,16 +319,23 @@ impl<V> Index<V> {
         Some((old.key, last_of(&old), old.value))
     }
 
-    /// Gives the entry that begins at `key` another value. Returns the old one.
-    pub(crate) fn replace(&self, key: u64, value: V) -> Result<Ref<'_, V>, InsertError<V>> {
+    /// Gives the entry that begins at `key` another value, while `lock()` is held. Returns the old
+    /// one.
+    pub(crate) fn replace<L>(
+        &self,
+        key: u64,
+        value: V,
+        lock: impl FnOnce() -> L,
+    ) -> Result<Ref<'_, V>, InsertError<V>> {
         let section = section::<V>();
         let (word, mut old) = (self.word(value)?, lath_item::default());
-        // SAFETY: the index is initialised; the pointer is valid; a refused word is not in it.
-        unsafe {
-            let result = sys::lath_index_replace_item(self.raw(), key, word, &mut old);
-            if !code::found(result) {
-                return Err(self.refused(Reason::Absent, word));
-            }
+        let locked = lock();
+        // SAFETY: the index is initialised; the pointer is valid.
+        let result = unsafe { sys::lath_index_replace_item(self.raw(), key, word, &mut old) };
+        drop(locked);
+        if !code::found(result) {
+            // SAFETY: a refused word is not in the index.
+            return Err(unsafe { self.refused(Reason::Absent, word) });
         }
         self.left(old.value);
         Ok(Ref::new(old.value, section))

@@ -251,6 +251,21 @@ impl<V> Value for V {}
 /// drop(held);
 /// ```
 ///
+/// A range that is locked stays with its thread:
+///
+/// ```compile_fail,E0277
+/// let locks = lathwork::RangeLocks::new();
+/// let guard = locks.lock(0..9).unwrap();
+/// std::thread::scope(|s| s.spawn(move || drop(guard)));
+/// ```
+///
+/// A store in shared memory, which others may change, is not opened by a safe call:
+///
+#[cfg_attr(feature = "store", doc = "```compile_fail,E0133")]
+#[cfg_attr(not(feature = "store"), doc = "```ignore")]
+/// let store = lathwork::Store::<u64>::open_shared("shm:name");
+/// ```
+///
 /// A value is changed through no `Ref`:
 ///
 /// ```compile_fail,E0594

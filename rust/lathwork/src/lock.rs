@@ -29,7 +29,7 @@ fn wait(mut call: impl FnMut() -> bool) {
         times += 1;
         if times % 64 == 0 {
             // SAFETY: it may be called at any time.
-            unsafe { sys::lathwork_sys_yield() };
+            unsafe { sys::lathwork_sys_yield(0) };
         } else {
             spin_loop();
         }

@@ -8,6 +8,8 @@ use core::ptr::{self, NonNull};
 
 use lathwork_sys as sys;
 
+use crate::section::this_thread;
+
 /// An allocator of the program's, for all memory of a container.
 pub type Allocator = &'static (dyn GlobalAlloc + Sync);
 
@@ -49,7 +51,9 @@ impl Options {
     }
 
     /// Takes all memory of the container from `allocator`: nodes, values, and the container's own.
-    /// The library calls it from any thread, never while it holds a lock.
+    /// The library calls it from any thread, never while it holds a lock. It may call containers, but
+    /// not drop one. What a container retired comes back when no thread has a [`Ref`](crate::Ref)
+    /// of that time, the last of it soon after the container's drop.
     pub fn memory(self, allocator: Allocator) -> Self {
         let memory = Memory(Some(allocator));
         Options { memory, ..self }
@@ -126,16 +130,13 @@ impl Memory {
         }
     }
 
-    /// Whether a block of one may be freed by the other.
+    /// Whether a block of one may be freed by the other. What begins with an allocator may be one
+    /// too, at the same address: both pointers have to be equal, that to the methods as well.
     pub(crate) fn is(&self, other: &Memory) -> bool {
-        fn address(memory: &Memory) -> *const u8 {
-            memory
-                .0
-                .map_or(ptr::null(), |over| over as *const _ as *const u8)
+        match (self.0, other.0) {
+            (Some(one), Some(other)) => ptr::eq(one, other),
+            (one, other) => one.is_none() && other.is_none(),
         }
-        // an allocator without a size shares its address with others
-        let sized = |memory: &Memory| memory.0.map_or(1, core::mem::size_of_val) > 0;
-        address(self) == address(other) && sized(self) && sized(other)
     }
 
     /// For the C library; `this` stays where it is. None: the library's own pages.
@@ -152,8 +153,96 @@ impl Memory {
 /// The largest alignment for which the C library asks; it asks for no other above 16.
 const ALIGN: usize = 64;
 
+/// Blocks for a call of the library that is made while a lock of the crate's is held: the program's
+/// allocator, which may call the container, is called in front of the lock and behind it.
+pub(crate) struct Reserve {
+    memory: Memory,
+    blocks: [(*mut u8, usize); 8], // size 0: none
+    /// What the last call lacked; 0: nothing.
+    lacks: usize,
+}
+
+impl Reserve {
+    /// Makes a change that takes a lock and calls the library `within` it. One that has failed
+    /// since it lacked a block has changed nothing, and is made again with one more.
+    pub(crate) fn change<T, E>(
+        memory: Memory,
+        mut change: impl FnMut(&mut Reserve) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let mut reserve = Reserve {
+            memory,
+            blocks: [(ptr::null_mut(), 0); 8],
+            lacks: 0,
+        };
+        loop {
+            let done = change(&mut reserve);
+            let lacks = core::mem::replace(&mut reserve.lacks, 0);
+            if done.is_ok() || lacks == 0 {
+                return done;
+            }
+            match Layout::from_size_align(lacks, ALIGN).map(|layout| memory.alloc(layout)) {
+                Ok(Ok(block)) if reserve.give(block.as_ptr(), lacks) => {}
+                Ok(Ok(block)) => {
+                    // SAFETY: just allocated.
+                    unsafe { reserve.free(block.as_ptr(), lacks) };
+                    return done;
+                }
+                _ => return done,
+            }
+        }
+    }
+
+    /// Makes a call that may ask for blocks.
+    pub(crate) fn within<R>(&mut self, call: impl FnOnce() -> R) -> R {
+        this_thread().reserve.set((self as *mut Reserve).cast());
+        let done = call();
+        this_thread().reserve.set(ptr::null_mut());
+        done
+    }
+
+    fn take(&mut self, size: usize) -> *mut u8 {
+        match self.blocks.iter_mut().find(|block| block.1 == size) {
+            Some(block) => core::mem::replace(block, (ptr::null_mut(), 0)).0,
+            None => {
+                self.lacks = size;
+                ptr::null_mut()
+            }
+        }
+    }
+
+    /// Keeps a block, if there is a place for it.
+    fn give(&mut self, block: *mut u8, size: usize) -> bool {
+        let free = self.blocks.iter_mut().find(|block| block.1 == 0);
+        free.map(|place| *place = (block, size)).is_some()
+    }
+
+    unsafe fn free(&self, block: *mut u8, size: usize) {
+        let layout = Layout::from_size_align_unchecked(size, ALIGN);
+        self.memory.free(block, layout);
+    }
+}
+
+impl Drop for Reserve {
+    fn drop(&mut self) {
+        for (block, size) in self.blocks {
+            if size > 0 {
+                // SAFETY: nobody has taken it.
+                unsafe { self.free(block, size) };
+            }
+        }
+    }
+}
+
+/// That of the call that this thread makes under a lock.
+unsafe fn reserve<'a>() -> Option<&'a mut Reserve> {
+    this_thread().reserve.get().cast::<Reserve>().as_mut()
+}
+
 unsafe extern "C" fn alloc_block(ctx: *mut c_void, size: usize, align: usize) -> *mut c_void {
     let memory = &*ctx.cast::<Memory>();
+    if let Some(reserve) = reserve() {
+        return reserve.take(size).cast();
+    }
     match Layout::from_size_align(size, ALIGN) {
         Ok(layout) if align <= ALIGN && size > 0 => memory
             .alloc(layout)
@@ -164,7 +253,7 @@ unsafe extern "C" fn alloc_block(ctx: *mut c_void, size: usize, align: usize) ->
 
 unsafe extern "C" fn free_block(ctx: *mut c_void, block: *mut c_void, size: usize) {
     let memory = &*ctx.cast::<Memory>();
-    if !block.is_null() {
+    if !block.is_null() && !reserve().map_or(false, |reserve| reserve.give(block.cast(), size)) {
         memory.free(block.cast(), Layout::from_size_align_unchecked(size, ALIGN));
     }
 }

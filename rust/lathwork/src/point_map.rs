@@ -97,7 +97,8 @@ impl<K: Key, V> PointMap<K, V> {
     /// ```
     pub fn try_insert(&self, key: K, value: V) -> Result<Ref<'_, V>, InsertError<V, K>> {
         let word = key.into_word();
-        let done = self.index.insert(word, word, value);
+        let insert = |value| self.index.insert_word(word, word, value);
+        let done = self.index.insert(value, insert);
         done.map_err(InsertError::with_keys)
     }
 
@@ -237,7 +238,7 @@ impl<K: Key, V> PointMap<K, V> {
     /// [`Reason::Absent`](crate::Reason::Absent) and `value` back.
     pub fn replace(&self, key: K, value: V) -> Result<Ref<'_, V>, InsertError<V, K>> {
         self.index.drop_some();
-        let done = self.index.replace(key.into_word(), value);
+        let done = self.index.replace(key.into_word(), value, || ());
         done.map_err(InsertError::with_keys)
     }
 

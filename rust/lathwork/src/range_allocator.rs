@@ -10,7 +10,7 @@ use lathwork_sys as sys;
 use sys::lath_item;
 
 use crate::code::{allocation, found};
-use crate::handle::{Handle, Space};
+use crate::handle::{rcu, Handle, Space};
 use crate::index::last_of;
 use crate::key::words;
 use crate::memory::Options;
@@ -125,7 +125,7 @@ impl RangeAllocator {
                 unit,
                 below: 0,
                 flags,
-                rcu: ptr::null(),
+                rcu: rcu(),
                 allocator,
             };
             // SAFETY: both pointers are valid.

@@ -219,15 +219,15 @@ fn why(error: sys::c_int) -> NotLocked {
     }
 }
 
-/// A range of [`RangeLocks`] that is held until the guard is dropped.
+/// A range of [`RangeLocks`] that is held until the guard is dropped, by the thread that locked it.
 #[must_use = "the range is unlocked when its guard is dropped"]
 pub struct RangeGuard<'a, K: Key> {
     locks: &'a RangeLocks<K>,
     hold: NonNull<sys::lath_range_hold>, // a box in lists of the locks: its address stays
 }
 
-// Any thread may unlock; all methods that change the hold take it alone.
-unsafe impl<K: Key> Send for RangeGuard<'_, K> {}
+// All methods that change the hold take it alone. Not Send: a range is its thread's, which must not
+// seem to wait for itself when another one has the guard.
 unsafe impl<K: Key> Sync for RangeGuard<'_, K> {}
 
 impl<K: Key> RangeGuard<'_, K> {
@@ -249,7 +249,7 @@ impl<K: Key> RangeGuard<'_, K> {
     /// If it fails the range is as it was.
     pub fn resize(&mut self, range: impl RangeBounds<K>) -> Result<(), NotLocked> {
         let (first, last) = words(&range).ok_or(NotLocked::Empty)?;
-        let size = (last - first).checked_add(1).ok_or(NotLocked::Empty)?;
+        let size = (last - first).wrapping_add(1); // of all keys: 0
         let done = unsafe {
             sys::lath_range_resize(self.locks.locks.as_ptr(), self.hold.as_ptr(), first, size)
         };

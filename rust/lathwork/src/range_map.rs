@@ -13,10 +13,10 @@ use crate::handle::made;
 use crate::index::{section, Entry, Index};
 use crate::key::{keys, words};
 use crate::lock::Lock;
-use crate::memory::{NoMemory, Options};
+use crate::memory::{NoMemory, Options, Reserve};
 use crate::own::IntoEntries;
 use crate::scan::Scan;
-use crate::value::inline;
+use crate::value::{inline, target};
 use crate::{Key, Ref};
 
 /// An ordered map from disjoint ranges of keys to values, for any number of threads.
@@ -104,13 +104,16 @@ impl<K: Key, V> RangeMap<K, V> {
         self.index.drop_some();
         let word = self.index.word(value).map_err(InsertError::with_keys)?;
         // a range of a node that is cut in two shares it, which takes two steps
-        let done = if inline::<V>() {
-            let _change = self.lock.shared();
-            self.index.store(first, last, word)
-        } else {
-            let _change = self.lock.alone();
-            self.index.store(first, last, word)
-        };
+        let store = |reserve: &mut Reserve| reserve.within(|| self.index.store(first, last, word));
+        let done = Reserve::change(self.index.memory(), |reserve| {
+            if inline::<V>() {
+                let _change = self.lock.shared();
+                store(reserve)
+            } else {
+                let _change = self.lock.alone();
+                store(reserve)
+            }
+        });
         // SAFETY: a refused word is not in the index.
         done.map_err(|reason| unsafe { self.index.refused(reason, word) }.with_keys())
     }
@@ -132,29 +135,30 @@ impl<K: Key, V> RangeMap<K, V> {
     where
         V: PartialEq,
     {
-        let (mut first, mut last, value) = Self::range_and(&range, value)?;
+        let (first, last, value) = Self::range_and(&range, value)?;
         self.index.drop_some();
-        // before the lock: a dropped section may end containers
+        let word = self.index.word(value).map_err(InsertError::with_keys)?;
+        // before the lock: no value is dropped under it
         let section = section::<V>();
-        let done = {
+        let done = Reserve::change(self.index.memory(), |reserve| {
+            let (mut first, mut last) = (first, last);
+            // SAFETY: the word is ours.
+            let value = unsafe { target::<V>(&word) };
             let _change = self.lock.alone();
             let before = first.checked_sub(1).and_then(|key| self.index.at(key));
             let behind = last.checked_add(1).and_then(|key| self.index.at(key));
             for (from, to, there) in before.into_iter().chain(behind) {
                 let (from, to) = (from.min(first), to.max(last));
-                if *there == value && (from, to) != (0, u64::MAX) {
+                if *there == *value && (from, to) != (0, u64::MAX) {
                     first = from;
                     last = to;
                 }
             }
-            self.index.word(value).and_then(|word| {
-                let done = self.index.store(first, last, word);
-                // SAFETY: a refused word is not in the index.
-                done.map_err(|reason| unsafe { self.index.refused(reason, word) })
-            })
-        };
+            reserve.within(|| self.index.store(first, last, word))
+        });
         drop(section);
-        done.map_err(InsertError::with_keys)
+        // SAFETY: a refused word is not in the index.
+        done.map_err(|reason| unsafe { self.index.refused(reason, word) }.with_keys())
     }
 
     /// Inserts a range, unless it overlaps one that is there. O(log n).
@@ -171,8 +175,12 @@ impl<K: Key, V> RangeMap<K, V> {
         value: V,
     ) -> Result<Ref<'_, V>, InsertError<V, K>> {
         let (first, last, value) = Self::range_and(&range, value)?;
-        let _change = self.lock.shared();
-        let done = self.index.insert(first, last, value);
+        let done = self.index.insert(value, |word| {
+            Reserve::change(self.index.memory(), |reserve| {
+                let _change = self.lock.shared();
+                reserve.within(|| self.index.insert_word(first, last, word))
+            })
+        });
         done.map_err(InsertError::with_keys)
     }
 
@@ -218,10 +226,10 @@ impl<K: Key, V> RangeMap<K, V> {
     pub fn remove(&self, range: impl RangeBounds<K>) -> Result<(), NoMemory> {
         self.index.drop_some();
         match words(&range) {
-            Some((first, last)) => {
+            Some((first, last)) => Reserve::change(self.index.memory(), |reserve| {
                 let _change = self.lock.alone();
-                self.index.cut(first, last)
-            }
+                reserve.within(|| self.index.cut(first, last))
+            }),
             None => Ok(()),
         }
     }
@@ -285,8 +293,8 @@ impl<K: Key, V> RangeMap<K, V> {
     /// such range, [`Reason::Absent`] and `value` back.
     pub fn replace(&self, first: K, value: V) -> Result<Ref<'_, V>, InsertError<V, K>> {
         self.index.drop_some();
-        let _change = self.lock.shared();
-        let done = self.index.replace(first.into_word(), value);
+        let lock = || self.lock.shared();
+        let done = self.index.replace(first.into_word(), value, lock);
         done.map_err(InsertError::with_keys)
     }
 

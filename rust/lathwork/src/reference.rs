@@ -11,8 +11,9 @@ use crate::value;
 /// A value in a map. What it derefs to stays valid while it lives, also if the entry is removed
 /// in the meantime. It belongs to one thread.
 ///
-/// It keeps removed values from being dropped, and the drop of a map waits for it: drop it soon.
-/// One that is forgotten (`mem::forget`) lasts until its thread ends.
+/// It keeps removed values from being dropped, and the memory of maps that have been dropped from
+/// being freed: drop it soon. One that is forgotten (`mem::forget`) lasts for ever, and so does what
+/// it keeps; one in a thread-local variable to the end of its thread.
 pub struct Ref<'a, V> {
     word: u64,
     section: Option<Section>,

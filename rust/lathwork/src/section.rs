@@ -1,20 +1,36 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //! Read-side critical sections, and what has to wait for their end.
 //!
-//! To end a structure of the C library a thread waits for the sections of all threads, so it may be
-//! in none itself. A container that is dropped while its thread has a [`Section`] leaves the memory
-//! of its nodes, in which no value is any more, to the end of the thread's outermost section.
+//! To close a store a thread waits for the sections of all threads, so it may be in none itself. A
+//! store that is dropped while its thread has a [`Section`] leaves its memory to the end of the
+//! thread's outermost section. A container waits for no section: see `handle`.
 use core::marker::PhantomData;
+#[cfg(feature = "store")]
 use core::ptr;
 
 use lathwork_sys as sys;
 
+/// Has a function of the C library's kind called with `head` when all sections of now are over, and
+/// after all that were handed over before.
+///
+/// # Safety
+///
+/// The head lives until then; the call may be made by any thread, in which it waits for nothing.
+pub(crate) unsafe fn when_over(
+    head: *mut sys::lath_rcu_head,
+    call: unsafe extern "C" fn(*mut sys::lath_rcu_head),
+) {
+    sys::lath_rcu_auto.call.unwrap_unchecked()(head, Some(call));
+}
+
 /// A call that waits for sections. It lies in what it is about, so it needs no memory.
+#[cfg(feature = "store")]
 pub(crate) struct Postponed {
     call: unsafe fn(*mut Postponed),
     next: *mut Postponed,
 }
 
+#[cfg(feature = "store")]
 impl Postponed {
     pub(crate) fn new(call: unsafe fn(*mut Postponed)) -> Self {
         Postponed {
@@ -49,7 +65,9 @@ impl Section {
 impl Drop for Section {
     fn drop(&mut self) {
         // SAFETY: enter() began it on this thread.
-        if !unsafe { sys::lathwork_sys_exit() }.is_null() {
+        let _postponed = unsafe { sys::lathwork_sys_exit() };
+        #[cfg(feature = "store")]
+        if !_postponed.is_null() {
             run_postponed();
         }
     }
@@ -84,6 +102,7 @@ impl Drop for InSection {
     }
 }
 
+#[cfg(feature = "store")]
 fn run_postponed() {
     let list = &this_thread().postponed;
     loop {
@@ -105,6 +124,7 @@ fn run_postponed() {
 /// # Safety
 ///
 /// The call is valid at any later time on this thread, borrows nothing and does not panic.
+#[cfg(feature = "store")]
 pub(crate) unsafe fn outside_sections(postponed: *mut Postponed) {
     let thread = this_thread();
     if thread.sections.get() == 0 {

@@ -19,7 +19,7 @@ use lathwork_sys as sys;
 use sys::store as c;
 
 use crate::section::{outside_sections, this_thread, InSection, Postponed};
-use crate::store_error::{done, done_whole, refused, text, unless, StoreError};
+use crate::store_error::{done, done_whole, refused, system, text, unless, StoreError};
 
 mod sealed {
     use super::{c, sys};
@@ -218,13 +218,31 @@ impl StoreOptions {
         self.with(c::LATH_STORE_EXISTING)
     }
 
-    /// `shm:` may be an object of another user, who controls this process then.
+    /// `shm:` may be an object of another user, who controls this process then:
+    /// [`open_shared`](Self::open_shared) says what that user must not do.
     pub fn foreign(self) -> Self {
         self.with(c::LATH_STORE_FOREIGN)
     }
 
-    /// Opens the store that `spec` names: see [`Store`].
+    /// Opens the store that `spec` names: see [`Store`]. One in shared memory is opened by
+    /// [`open_shared`](Self::open_shared).
     pub fn open<K: StoreKey>(self, spec: &str) -> Result<Store<K>, StoreError> {
+        if spec.starts_with("shm:") {
+            let reason = "shared memory, which others can change: call open_shared()";
+            return Err(system(sys::EINVAL, reason.to_string()));
+        }
+        // SAFETY: the memory is this process's own, or the kernel's.
+        unsafe { self.open_shared(spec) }
+    }
+
+    /// The same, with `shm:NAME` too.
+    ///
+    /// # Safety
+    ///
+    /// As long as the store is open only stores of this library change the shared object, in any
+    /// process: nobody writes its file (`/dev/shm/...`), or cuts it. With
+    /// [`foreign`](Self::foreign) another user is trusted with that.
+    pub unsafe fn open_shared<K: StoreKey>(self, spec: &str) -> Result<Store<K>, StoreError> {
         let spec = text(spec.as_bytes())?;
         let numa = self.numa.as_deref().map(|numa| text(numa.as_bytes()));
         let numa = numa.transpose()?;
@@ -368,7 +386,7 @@ impl<'a> StoreRange<'a, Vec<u8>> {
 /// |---|---|
 /// | `mem:` | in this process, empty |
 /// | `file:PATH` | in this process, filled from a file, which [`sync`](Self::sync) and the end write |
-/// | `shm:NAME` | in shared memory, for any processes of the machine |
+/// | `shm:NAME` | in shared memory, for any processes of the machine: [`open_shared`](Self::open_shared) |
 /// | `dev:PATH` | in the kernel |
 ///
 /// ```
@@ -419,6 +437,15 @@ impl<K: StoreKey> Store<K> {
     /// Opens a store with the usual options; see [`StoreOptions`].
     pub fn open(spec: &str) -> Result<Self, StoreError> {
         StoreOptions::new().open(spec)
+    }
+
+    /// The same, with `shm:NAME` too.
+    ///
+    /// # Safety
+    ///
+    /// As of [`StoreOptions::open_shared`].
+    pub unsafe fn open_shared(spec: &str) -> Result<Self, StoreError> {
+        StoreOptions::new().open_shared(spec)
     }
 
     fn raw(&self) -> *mut c::lath_store {
@@ -566,7 +593,8 @@ impl<K: StoreKey> Store<K> {
     pub fn expire(&self, key: &K::Arg, when: Option<SystemTime>) -> Result<bool, StoreError> {
         let since = |when: SystemTime| when.duration_since(UNIX_EPOCH).unwrap_or_default();
         // a time before all is over, and 0 would be never
-        let ms = when.map_or(0, |when| (since(when).as_millis() as u64).max(1));
+        let ms = |when| u64::try_from(since(when).as_millis()).unwrap_or(u64::MAX);
+        let ms = when.map_or(0, |when| ms(when).max(1));
         // SAFETY: likewise.
         let result = unsafe { c::lath_store_expire(self.raw(), K::key(key), ms) };
         unless(result.into(), &[sys::ENOENT])
@@ -731,9 +759,13 @@ impl<K: StoreKey> Store<K> {
 }
 
 impl<K: StoreKey> Drop for Store<K> {
+    /// Saves it now; its memory may have to wait.
     fn drop(&mut self) {
         // SAFETY: nobody else has the store, and Open lives until close() is called.
-        unsafe { outside_sections(self.open.as_ptr().cast()) };
+        unsafe {
+            c::lath_store_sync(self.raw()); // Store::close() has the errors
+            outside_sections(self.open.as_ptr().cast());
+        }
     }
 }
 

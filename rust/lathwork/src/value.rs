@@ -12,6 +12,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use lathwork_sys as sys;
 
 use crate::memory::{Memory, NoMemory};
+use crate::section::when_over;
 
 /// What is before a value in a node.
 #[repr(C)]
@@ -238,8 +239,7 @@ pub(crate) unsafe fn retire(node: *mut Header) {
         // the head is the first field
         (*head.cast::<Header>()).uses.store(1, Ordering::Release);
     }
-    let call = sys::lath_rcu_auto.call.unwrap_unchecked();
-    call(addr_of_mut!((*node).head), Some(unseen));
+    when_over(addr_of_mut!((*node).head), unseen);
 }
 
 /// Whether no reader looks at a retired node any more.

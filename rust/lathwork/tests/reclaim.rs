@@ -520,25 +520,7 @@ fn a_map_that_ends_in_a_panic() {
     assert_eq!(alive.load(SeqCst), 0);
 }
 
-// ---- references that are forgotten, containers in sections ----
-
-#[test]
-fn a_reference_that_is_forgotten() {
-    let alive = Arc::new(AtomicUsize::new(0));
-    let map = Arc::new(RangeMap::new());
-    map.insert(1..=5, Counted::new(&alive)).unwrap();
-    let same = map.clone();
-    thread::spawn(move || mem::forget(same.get(3)))
-        .join()
-        .unwrap();
-    // `same` is forgotten in no way: the thread dropped it, and what the thread held has ended
-    wait_for("the thread's end drops its map", || {
-        Arc::strong_count(&map) == 1
-    });
-    map.remove_starting(1);
-    drop(map);
-    assert_eq!(alive.load(SeqCst), 0);
-}
+// ---- containers in sections ----
 
 #[test]
 fn a_container_that_ends_within_a_reference_of_another_one() {

@@ -294,8 +294,13 @@ fn files() {
 fn shared_memory() {
     let name = format!("shm:lathwork-rust-{}", std::process::id());
     let options = StoreOptions::new().limit(8 << 20);
-    let store: Store<u64> = options.clone().open(&name).unwrap();
-    let other: Store<u64> = options.open(&name).unwrap();
+    // shared with others, who must not change it: no safe call opens it
+    let refused: Result<Store<u64>, _> = options.clone().open(&name);
+    assert!(refused.unwrap_err().to_string().contains("open_shared()"));
+    assert!(remove_store(&name).is_err());
+    // SAFETY: nobody else knows the name.
+    let [store, other]: [Store<u64>; 2] =
+        [(); 2].map(|()| unsafe { options.clone().open_shared(&name) }.unwrap());
     store.set(&1, b"one").unwrap();
     assert_eq!(other.get(&1).unwrap().unwrap(), b"one");
     assert_eq!(entries(&other, StoreRange::all()), [(1, b"one".to_vec())]);

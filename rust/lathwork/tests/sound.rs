@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//! What safe code may do to the crate: leak and forget what it got, use allocators that share an
+//! address or call the container, and end a program early.
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::env;
+use std::mem::forget;
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use lathwork::{BytesMap, Options, PointMap, RangeMap};
+
+/// Runs the test in another process, in which a reference may last for ever; fails after a minute.
+fn alone(name: &str, test: impl FnOnce()) {
+    if env::var_os("LATHWORK_ALONE").is_some() {
+        thread::spawn(|| {
+            thread::sleep(Duration::from_secs(60));
+            eprintln!("a call has not returned");
+            std::process::exit(9);
+        });
+        return test();
+    }
+    let mut child = Command::new(env::current_exe().unwrap());
+    child.args(["--exact", name, "--nocapture"]);
+    let done = child.env("LATHWORK_ALONE", "1").output().unwrap();
+    let text = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success(), "{}: {text}", done.status);
+}
+
+/// A value that counts its drop.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Dropped(Arc<String>);
+
+impl AsRef<[u8]> for Dropped {
+    fn as_ref(&self) -> &[u8] {
+        self.0.as_bytes()
+    }
+}
+
+/// A map is filled; a thread leaks a reference and ends; the value is removed.
+fn leaked<M: Sync, V>(
+    map: M,
+    leak: impl for<'a> FnOnce(&'a M) -> &'a V + Send,
+    remove: impl FnOnce(&M),
+    reclaim: impl Fn(&M),
+    count: impl Fn() -> usize,
+) where
+    V: Sync,
+{
+    let before = count();
+    let there: &V = thread::scope(|s| s.spawn(|| leak(&map)).join().unwrap());
+    remove(&map);
+    for _ in 0..30 {
+        thread::sleep(Duration::from_millis(5));
+        reclaim(&map);
+    }
+    assert_eq!(count(), before, "dropped under a reference");
+    let _ = there;
+    drop(map); // which waits for nobody
+}
+
+fn token() -> (Arc<String>, Dropped) {
+    let one = Arc::new(String::from("a value"));
+    (one.clone(), Dropped(one))
+}
+
+#[test]
+fn leaked_by_a_thread_that_ends_points() {
+    alone("leaked_by_a_thread_that_ends_points", || {
+        let (one, value) = token();
+        let map: PointMap<u32, Dropped> = PointMap::new();
+        map.insert(1, value).ok().unwrap();
+        leaked(
+            map,
+            |map| &**Box::leak(Box::new(map.get(1).unwrap())),
+            |map| drop(map.remove(1)),
+            PointMap::reclaim,
+            || Arc::strong_count(&one),
+        );
+    });
+}
+
+#[test]
+fn leaked_by_a_thread_that_ends_ranges() {
+    alone("leaked_by_a_thread_that_ends_ranges", || {
+        let (one, value) = token();
+        let map: RangeMap<u32, Dropped> = RangeMap::new();
+        map.insert(1..9, value).ok().unwrap();
+        leaked(
+            map,
+            |map| &*map.iter().map(|(_, v)| v).collect::<Vec<_>>().leak()[0],
+            |map| map.remove(..).unwrap(),
+            RangeMap::reclaim,
+            || Arc::strong_count(&one),
+        );
+    });
+}
+
+#[test]
+fn leaked_by_a_thread_that_ends_bytes() {
+    alone("leaked_by_a_thread_that_ends_bytes", || {
+        let (one, value) = token();
+        let map: BytesMap<String, Dropped> = BytesMap::new();
+        map.insert("key".into(), value).ok().unwrap();
+        leaked(
+            map,
+            |map| Box::leak(Box::new(map.get("key").unwrap())).value(),
+            |map| drop(map.remove("key")),
+            BytesMap::reclaim,
+            || Arc::strong_count(&one),
+        );
+    });
+}
+
+#[test]
+fn leaked_by_a_thread_that_ends_parts() {
+    alone("leaked_by_a_thread_that_ends_parts", || {
+        let (one, value) = token();
+        let map: BytesMap<String, Dropped> = BytesMap::new();
+        map.insert("key".into(), value).ok().unwrap();
+        leaked(
+            map,
+            |map| &**Box::leak(Box::new(map.iter().next().unwrap().1)),
+            |map| drop(map.pop_first()),
+            BytesMap::reclaim,
+            || Arc::strong_count(&one),
+        );
+    });
+}
+
+#[test]
+fn a_forgotten_reference_stops_no_drop() {
+    alone("a_forgotten_reference_stops_no_drop", || {
+        let map: PointMap<u32, String> = PointMap::new();
+        map.insert(1, String::from("one")).unwrap();
+        forget(map.get(1));
+        let begin = Instant::now();
+        let ends = || {
+            let (one, value) = token();
+            let other: PointMap<u32, Dropped> = PointMap::new();
+            other.insert(1, value.clone()).ok().unwrap();
+            other.insert(2, value).ok().unwrap();
+            other.remove(1);
+            drop(other);
+            assert_eq!(Arc::strong_count(&one), 1); // its values are dropped all the same
+            let words: BytesMap<String, u32> = (0..500).map(|i| (i.to_string(), i)).collect();
+            words.retain(|_, v| v % 2 == 0);
+        };
+        thread::scope(|s| {
+            for _ in 0..2 {
+                s.spawn(ends);
+            }
+        });
+        ends(); // the thread that has forgotten it
+        assert!(begin.elapsed() < Duration::from_secs(20));
+    });
+}
+
+#[cfg(feature = "store")]
+#[test]
+fn a_store_that_is_dropped_is_written() {
+    let path = env::temp_dir().join(format!("lathwork-dropped-{}", std::process::id()));
+    let file = env::var("LATHWORK_FILE").unwrap_or(format!("file:{}", path.display()));
+    env::set_var("LATHWORK_FILE", &file);
+    alone("a_store_that_is_dropped_is_written", || {
+        let map: PointMap<u32, String> = PointMap::new();
+        map.insert(1, String::from("one")).unwrap();
+        let _there = map.get(1);
+        let store: lathwork::Store<u64> = lathwork::Store::open(&file).unwrap();
+        store.set(&1, b"one").unwrap();
+        drop(store); // within the reference
+        std::process::exit(0);
+    });
+    let store: lathwork::Store<u64> = lathwork::Store::open(&file).unwrap();
+    assert_eq!(store.get(&1).unwrap().as_deref(), Some(&b"one"[..]));
+    drop(store);
+    std::fs::remove_file(path).unwrap();
+}
+
+// ---- allocators ----
+
+/// System, with a mark in front of each block.
+struct Marks(u64);
+
+impl Marks {
+    const HEAD: usize = 64;
+}
+
+// SAFETY: as System; the alignment is at most HEAD.
+unsafe impl GlobalAlloc for Marks {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let whole = Layout::from_size_align(layout.size() + Marks::HEAD, Marks::HEAD).unwrap();
+        let block = System.alloc(whole);
+        block.cast::<u64>().write(self.0);
+        block.add(Marks::HEAD)
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        let whole = Layout::from_size_align(layout.size() + Marks::HEAD, Marks::HEAD).unwrap();
+        let block = block.sub(Marks::HEAD);
+        if block.cast::<u64>().read() != self.0 {
+            eprintln!("a block of another allocator");
+            std::process::abort();
+        }
+        System.dealloc(block, whole);
+    }
+}
+
+/// Begins with another allocator.
+#[repr(C)]
+struct Two(Marks, Marks);
+
+// SAFETY: as Marks.
+unsafe impl GlobalAlloc for Two {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        self.1.alloc(layout)
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        self.1.dealloc(block, layout)
+    }
+}
+
+static TWO: Two = Two(Marks(1), Marks(2));
+
+#[test]
+fn two_allocators_at_one_address() {
+    let (outer, inner) = (Options::new().memory(&TWO), Options::new().memory(&TWO.0));
+    let make = |options: Options, key| {
+        let map = PointMap::try_with(options).unwrap();
+        map.insert(key, String::from("value")).unwrap();
+        map
+    };
+    for (to, from) in [(outer, inner), (inner, outer), (outer, outer)] {
+        let (mut to, mut from) = (make(to, 1), make(from, 2));
+        to.append(&mut from).unwrap();
+        drop(from);
+        assert_eq!(to.get(2).unwrap().as_str(), "value");
+    }
+    let words = |options| BytesMap::<String, String>::try_with(options).unwrap();
+    let (mut to, mut from) = (words(outer), words(inner));
+    from.insert("key".into(), "value".into()).unwrap();
+    to.append(&mut from).unwrap();
+    drop(from);
+    assert_eq!(to.get("key").unwrap().value(), "value");
+}
+
+static ACCOUNT: OnceLock<[RangeMap<u64, String>; 2]> = OnceLock::new();
+static CALLS: AtomicUsize = AtomicUsize::new(0);
+thread_local! { static WITHIN: Cell<bool> = const { Cell::new(false) }; }
+
+/// System, which changes the maps whose memory it is.
+struct Accounts;
+
+// SAFETY: as System.
+unsafe impl GlobalAlloc for Accounts {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if !WITHIN.with(|within| within.replace(true)) {
+            for map in ACCOUNT.get().into_iter().flatten() {
+                let _ = map.remove_starting(u64::MAX - 1);
+                map.insert(u64::MAX - 1..u64::MAX, String::new()).unwrap();
+                map.remove(u64::MAX - 2..).unwrap();
+                CALLS.fetch_add(1, SeqCst);
+            }
+            WITHIN.with(|within| within.set(false));
+        }
+        System.alloc(layout)
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        System.dealloc(block, layout);
+    }
+}
+
+#[test]
+fn an_allocator_that_calls_the_map() {
+    alone("an_allocator_that_calls_the_map", || {
+        let make = || RangeMap::try_with(Options::new().memory(&Accounts)).unwrap();
+        let [map, merged] = ACCOUNT.get_or_init(|| [make(), make()]);
+        for i in 0..3000u64 {
+            map.insert(i * 10..i * 10 + 5, i.to_string()).unwrap();
+            map.try_insert(i * 10 + 6..i * 10 + 9, i.to_string())
+                .unwrap();
+            map.replace(i * 10, String::from("new")).ok().unwrap();
+            map.remove(i * 10 + 1..i * 10 + 2).unwrap();
+            let value = (i / 2).to_string();
+            merged.insert_merged(i * 10..i * 10 + 10, value).unwrap();
+        }
+        assert_eq!((map.len(), merged.len()), (9000, 1500));
+        assert!(CALLS.load(SeqCst) > 9000);
+    });
+}
