@@ -33,8 +33,8 @@ void lath_rest(u64 nanoseconds)
 {
 	u32 word = 0;
 
-	lath_sleep(&word, 0,
-		   nanoseconds); /* syscall() is no cancellation point, as nanosleep() is */
+	/* by syscall(): nanosleep() would be a cancellation point */
+	lath_sleep(&word, 0, nanoseconds);
 }
 
 void lath_nap(unsigned int times)

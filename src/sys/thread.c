@@ -231,8 +231,9 @@ int lath_thread_prepare(void)
 		return 0;
 	stay_loaded();
 	/* nor this with a lock held; without memory it would end the process */
-	memory = __cxa_thread_atexit_impl && !self->watched ? lath_block_alloc(4096) : NULL;
-	lath_block_free(memory);
+	memory = __cxa_thread_atexit_impl && !self->watched ? malloc(4096) : NULL;
+	__asm__ volatile("" : "+r"(memory)); /* else the compiler knows that there is some */
+	free(memory);
 	if (memory)
 		self->watched =
 			!__cxa_thread_atexit_impl(thread_or_process_ends, self, &__dso_handle);

@@ -3,7 +3,7 @@
  * outside_test.c - what the process does to a thread in a call: another thread cancels it, it has a
  * higher priority than the thread that it waits for, a sandbox takes membarrier() away, memory is
  * locked, it waits until the end of time, the program ends while a thread reads. Each case runs in
- * a process of its own, which an alarm ends if a call waits for ever.
+ * a child, which an alarm ends if a call waits for ever.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -31,6 +31,13 @@
 #include "base/must.h"
 
 #define SKIPPED 77
+
+/* A child starts the thread that reclaims. */
+const char *__tsan_default_options(void);
+const char *__tsan_default_options(void)
+{
+	return "die_after_fork=0";
+}
 
 static struct lath_index list;
 static struct lath_store *store;
@@ -455,7 +462,7 @@ static void reader_starts(void)
 		sched_yield();
 }
 
-/* In a section of its own, the program ends all structures and itself. */
+/* In a section, the program ends all structures and itself. */
 static void exit_inside(void)
 {
 	prepare_end();
