@@ -132,7 +132,7 @@ void lath_thread_unregister(void)
 	/* a fork that waits for calls must not meet a record whose thread has ended */
 	pthread_mutex_lock(&registry_lock);
 	unlink_self();
-	if (self->section && self->section < left_open)
+	if (self->keeps && self->section && self->section < left_open)
 		left_open = self->section;
 	pthread_mutex_unlock(&registry_lock);
 	self->registered = false;
@@ -163,7 +163,7 @@ static void thread_or_process_ends(void *self)
 
 /* Destructor of the thread-local key. Other destructors that run later may use the library and
  * register again, or end a section that is still open; then the host calls this again, at most
- * PTHREAD_DESTRUCTOR_ITERATIONS times. A section that is open at last stays so for ever. */
+ * PTHREAD_DESTRUCTOR_ITERATIONS times. A section that is open at last ends, or stays so for ever. */
 static void thread_ends(void *record)
 {
 	lath_self.ends++;
@@ -171,7 +171,7 @@ static void thread_ends(void *record)
 		__cxa_finalize(record);
 	lath_self.exiting = false;
 	if (lath_self.ends < PTHREAD_DESTRUCTOR_ITERATIONS && lath_self.nesting &&
-	    !pthread_setspecific(at_thread_end, record))
+	    lath_self.keeps && !pthread_setspecific(at_thread_end, record))
 		return;
 	lath_thread_unregister();
 }
@@ -256,6 +256,11 @@ void lath_thread_register(void)
 {
 	if (lath_thread_prepare())
 		die("cannot watch a thread", ENOMEM);
+}
+
+void lath_rcu_keep_open(void)
+{
+	lath_self.keeps = true;
 }
 
 bool lath_section_before(u64 period)

@@ -36,6 +36,7 @@ struct lath_thread {
 	bool worker;		      /* this is the worker thread of rcu.c */
 	bool watched;		      /* its exit() will be noticed */
 	bool exiting;		      /* it is in exit(), which calls destructors */
+	bool keeps;		      /* a section that it ends in stays open */
 	u8 crowded;		      /* waits for locks that are long ones: crowd.c */
 	struct lath_turn *reclaiming; /* it runs retired callbacks, and holds this */
 };

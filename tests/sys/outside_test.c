@@ -201,6 +201,13 @@ static void save(void)
 	MUST(!lath_store_sync(store));
 }
 
+static void read_a_while(void)
+{
+	lath_rcu_auto.read_lock();
+	usleep(1000);
+	lath_rcu_auto.read_unlock();
+}
+
 static void compact(void)
 {
 	lath_store_compact(store);
@@ -227,7 +234,8 @@ static void *read_often(void *unused)
 /* A thread that is cancelled in a call has left nothing locked, and is cancelled. */
 static void cancelled(void)
 {
-	void (*const calls[])(void) = { retire_and_drain, fill_and_end, save, compact };
+	void (*const calls[])(void) = { retire_and_drain, fill_and_end, save, compact,
+					read_a_while };
 	char spec[64];
 	pthread_t thread;
 	unsigned int i, k;
@@ -241,6 +249,7 @@ static void cancelled(void)
 			usleep(1000 + i * 7919 % 9000);
 			MUST(!pthread_cancel(thread) && !pthread_join(thread, NULL));
 			calls[k]();
+			retire_and_drain();
 		}
 	MUST(!lath_store_close(store));
 	unlink(spec + 5);
@@ -545,9 +554,11 @@ int main(void)
 	unsigned int i;
 
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		pid_t child = fork();
+		pid_t child;
 		int status;
 
+		fflush(stdout);
+		child = fork();
 		if (!child) {
 			alarm(60);
 			faults = 0;

@@ -61,7 +61,8 @@ static __attribute__((constructor)) void begin(void)
 /* Begin a read-side critical section. */
 void lathwork_sys_enter(void)
 {
-	here.sections++;
+	if (!here.sections++)
+		lath_rcu_keep_open(); /* a leaked reference outlives the thread */
 	lath_rcu_auto.read_lock();
 }
 
