@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 #include <stdexcept>
+#include <utility>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -63,6 +64,13 @@ std::uint64_t input_file::size() const {
 }
 
 bool line_reader::next(std::string& line) {
+    bool there = take(line);
+    if (!std::exchange(begun_, true) && there && line.starts_with(byte_order_mark))
+        line.erase(0, byte_order_mark.size());
+    return there;
+}
+
+bool line_reader::take(std::string& line) {
     for (std::size_t seen = at_;;) {
         if (auto end = buffer_.find('\n', seen); end != std::string::npos) {
             line.assign(buffer_, at_, end - at_);
@@ -91,7 +99,12 @@ std::ifstream open_stream(const std::string& path) {
         in.peek(); // a directory can be opened, and not read
     if (!in.is_open() || in.bad())
         cannot_read(path, errno);
+    std::string start(byte_order_mark.size(), '\0');
+    in.read(start.data(), static_cast<std::streamsize>(start.size()));
+    auto n = in.gcount();
     in.clear();
+    for (; start != byte_order_mark && n > 0; n--)
+        in.unget();
     return in;
 }
 

@@ -7,8 +7,13 @@
 #include <cstdint>
 #include <fstream>
 #include <string>
+#include <string_view>
 
 namespace lathcli {
+
+// What editors and spreadsheets of Windows put in front of a text. All readers of texts pass over
+// it.
+inline constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
 
 class input_file {
 public:
@@ -35,9 +40,12 @@ public:
     std::uint64_t size() const { return file_.size(); }
 
 private:
+    bool take(std::string& line);
+
     input_file file_;
     std::string buffer_;
     std::size_t at_ = 0;
+    bool begun_ = false;
 };
 
 // For parsers that want a stream. Throws as input_file does.

@@ -51,7 +51,10 @@ std::unique_ptr<byte_source> from_memory(std::string_view bytes) {
 
 input::input(std::string name, std::unique_ptr<byte_source> source)
     : name_(std::move(name)), source_(std::move(source)),
-      buffer_(std::make_unique_for_overwrite<char[]>(window)) {}
+      buffer_(std::make_unique_for_overwrite<char[]>(window)) {
+    if (peek(byte_order_mark.size()) == byte_order_mark)
+        skip(byte_order_mark.size());
+}
 
 // Move what is left to the front and read until there are n bytes or the input ends.
 void input::fill(std::size_t n) {

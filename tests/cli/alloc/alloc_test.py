@@ -233,6 +233,7 @@ def labelled_dumps(scratch):
             ("one", text(("block", block)), (), 0, "pool: 64.0 Ki"), ("one, indented", text(("block", block), indent=4), (), 0, "pool: 64.0 Ki"),
             ("one, by name", text(("block", block)), ("--allocator", "block"), 0, "pool: 64.0 Ki"),
             ("ends of DOS", text(("block", block)).replace("\n", "\r\n"), (), 0, "pool: 64.0 Ki"),
+            ("a byte order mark", "\ufeff" + text(("block", block)), (), 0, "pool: 64.0 Ki"),
             ("blank lines before", "\n\n" + text(("block", block)), (), 0, "pool: 64.0 Ki"),
             ("no end of line", text(("block", block)).rstrip(), (), 0, "pool: 64.0 Ki"),
             ("the first", both, ("--allocator", "block"), 0, "pool: 64.0 Ki"), ("the second", both, ("--allocator", "bluefs-db"), 0, "pool: 8.0 Ki"),

@@ -112,6 +112,9 @@ def expires(scratch):
     with open(os.path.join(scratch, "old.tsv"), "w", encoding="utf-8") as file:
         file.write("a\tb\n")
     expect("two columns", run("mem:", text=f"load {scratch}/old.tsv\nget a\n").stdout, "b\n")
+    with open(os.path.join(scratch, "marked.tsv"), "w", encoding="utf-8-sig") as file:
+        file.write("a\tb\n\ufeffc\td\n")
+    expect("a byte order mark, and one that is no such", run("mem:", text=f"load {scratch}/marked.tsv\nget a\nget \ufeffc\n").stdout, "b\nd\n")
 
 
 def shell(scratch):
