@@ -223,7 +223,9 @@ static void *map_addresses(u64 size)
 
 int pages_reserve(char **base, u64 *size, const struct lath_store_options *options)
 {
-	u64 least = min(options->limit ? options->limit + 2 * BLOCK : 64 * BLOCK, *size);
+	u64 least = min(options->limit ? options->limit + 2 * BLOCK : 8 * BLOCK, *size);
+	/* where there are few, as many stay for the other arena and the program */
+	u64 times = options->limit ? 1 : 2;
 	char *map = MAP_FAILED;
 	size_t head;
 	int ret;
@@ -232,18 +234,20 @@ int pages_reserve(char **base, u64 *size, const struct lath_store_options *optio
 	if (!memory_refused()) {
 		/* the system may refuse many addresses (ulimit -v, overcommit): half as many */
 		for (;; *size = *size / 2 / BLOCK * BLOCK) {
-			map = map_addresses(*size + BLOCK);
+			map = map_addresses(times * *size + BLOCK);
 			if (map != MAP_FAILED || *size / 2 < least)
 				break;
 		}
 	}
 	if (map == MAP_FAILED)
-		return store_refuse(-ENOMEM, "cannot reserve %" PRIu64 " MiB of addresses",
+		return store_refuse(-ENOMEM,
+				    "cannot reserve %" PRIu64
+				    " MiB of addresses; a smaller limit (--limit) needs fewer",
 				    *size >> 20);
 	head = -(uintptr_t)map & (BLOCK - 1);
 	if (head)
 		munmap(map, head);
-	munmap(map + head + *size, BLOCK - head);
+	munmap(map + head + *size, (times - 1) * *size + BLOCK - head);
 	*base = map + head;
 	LATH_ASSERT(!((uintptr_t)*base % BLOCK));
 	madvise(*base, *size, options->pages == LATH_PAGES_SMALL ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);

@@ -359,8 +359,10 @@ static int make(struct shm *shm, const char *name, int fd, const struct lath_sto
 		return store_refuse(-ENOMEM, "shm:%s: %s", name, strerror(errno));
 	ret = map_somewhere(shm, name, &g, fd);
 	if (ret)
-		return store_refuse(ret, "shm:%s: no %" PRIu64 " MiB of addresses: %s", name,
-				    g.size >> 20, strerror(-ret));
+		return store_refuse(ret,
+				    "shm:%s: no %" PRIu64
+				    " MiB of addresses: %s; a smaller limit (--limit) needs fewer",
+				    name, g.size >> 20, strerror(-ret));
 	memset((char *)shm->head + sizeof(shm->head->magic), 0, g.arena - sizeof(shm->head->magic));
 	own_init(shm, fd);
 	ret = fill(shm, &g, &options);

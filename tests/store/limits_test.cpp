@@ -13,6 +13,7 @@
 #include <numeric>
 #include <random>
 #include <string>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <vector>
 
@@ -135,6 +136,26 @@ TEST_CASE("memory policies are taken or refused in words") {
         CHECK(std::strstr(why, "numa"));
     }
     CHECK(addresses() - before < 1l << 30);
+}
+
+TEST_CASE("a store takes the addresses that there are, or names what needs fewer") {
+    rlimit before{};
+    char why[200] = "";
+    auto options = with(LATH_STORE_BYTES);
+    options.why = why;
+    options.why_size = sizeof why;
+    REQUIRE(getrlimit(RLIMIT_AS, &before) == 0);
+    for (rlim_t more : {200ul << 20, 20ul << 20}) {
+        rlimit tight = before;
+        tight.rlim_cur = static_cast<rlim_t>(addresses()) + more;
+        REQUIRE(setrlimit(RLIMIT_AS, &tight) == 0);
+        auto s = open_store(options, "mem:");
+        int ret = s ? set(s.get(), bytes("a"), "b") : -ENOMEM;
+        REQUIRE(setrlimit(RLIMIT_AS, &before) == 0);
+        CAPTURE(more);
+        CHECK(ret == (more > 100ul << 20 ? 0 : -ENOMEM));
+        CHECK((s || std::strstr(why, "--limit")));
+    }
 }
 
 TEST_CASE("every kind of pages holds the same") {
