@@ -33,6 +33,9 @@
 #ifndef LATHWORK_CONFIG_H
 #define LATHWORK_CONFIG_H
 
+#if !defined(__linux__) && !defined(__wasm__) /* a page of the book */
+#error "lathwork needs Linux"
+#endif
 #ifdef __KERNEL__
 #include <linux/types.h>
 #else

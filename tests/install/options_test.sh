@@ -109,6 +109,8 @@ refused() {
 	tr -s ' \n' ' ' <"$log" | grep -qF "$sentence" || fail "$*: no word about \"$sentence\""
 }
 refused "lathwork needs Linux" -DCMAKE_SYSTEM_NAME=FreeBSD
+if echo '#include <lathwork/index.h>' | cc -U__linux__ -I"$source/include" -fsyntax-only -x c - >"$log" 2>&1; then fail "headers"; fi
+grep -m 1 'error:' "$log" | grep -q "lathwork needs Linux" || fail "the headers say something else first"
 case $(uname -m) in
 x86_64) refused "lathwork needs a 64-bit target" -DCMAKE_{C,CXX}_FLAGS=-m32 -DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY ;;
 esac
