@@ -39,6 +39,14 @@
 #else
 #include <urcu/urcu-memb.h>
 
+/* What glibc allocates for a thread, so that its exit() is noticed, a rig would count as lost. */
+int __cxa_thread_atexit_impl(void (*func)(void *), void *arg, void *dso);
+int __cxa_thread_atexit_impl(void (*func)(void *), void *arg, void *dso)
+{
+	(void)func, (void)arg, (void)dso;
+	return -1;
+}
+
 _Static_assert(sizeof(struct lath_rcu_head) == sizeof(struct rcu_head),
 	       "lath_rcu_head has the layout of rcu_head");
 
