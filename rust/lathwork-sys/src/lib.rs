@@ -15,6 +15,7 @@ pub mod store;
 
 use core::cell::Cell;
 use core::ffi::c_void;
+use core::sync::atomic::AtomicUsize;
 
 pub type c_int = i32;
 pub type c_uint = u32;
@@ -316,6 +317,7 @@ extern "C" {
     pub fn lathwork_sys_sortq_dispatch(queue: *mut lath_sortq) -> *mut lath_request;
     pub static lath_rcu_auto: lath_rcu;
     pub static lathwork_sys_rcu: lath_rcu;
+    pub static lathwork_sys_retired: AtomicUsize;
     pub fn lath_rcu_step(most: usize) -> usize;
 
     pub fn lath_version() -> *const c_char;

@@ -47,6 +47,13 @@ void lathwork_sys_yield(size_t rounds)
 /* lath_rcu_auto for the containers of the crate lathwork, whose ends do not wait: each is a callback
  * that runs after all others of its container. */
 struct lath_rcu lathwork_sys_rcu;
+size_t lathwork_sys_retired; /* how often a container has retired something */
+
+static void retire(struct lath_rcu_head *head, void (*func)(struct lath_rcu_head *head))
+{
+	__atomic_add_fetch(&lathwork_sys_retired, 1, __ATOMIC_RELAXED);
+	lath_rcu_auto.call(head, func);
+}
 
 static void nothing(void)
 {
@@ -55,6 +62,7 @@ static void nothing(void)
 static __attribute__((constructor)) void begin(void)
 {
 	lathwork_sys_rcu = lath_rcu_auto;
+	lathwork_sys_rcu.call = retire;
 	lathwork_sys_rcu.drain = nothing;
 }
 

@@ -3,8 +3,8 @@
 //!
 //! A structure ends when the callbacks of all that it has retired have run, so after the sections of
 //! the time of its drop. One of these may last for ever (a [`Ref`](crate::Ref) that was forgotten),
-//! so the drop does not depend on them: the end is a callback itself. If no thread is in a section
-//! the drop runs it; else the drop tries for a few milliseconds, and leaves it to the library's
+//! so the drop does not depend on them: the end is a callback itself. If there is nothing to wait
+//! for, or no thread is in a section, the drop runs it; else the drop tries for a few milliseconds, and leaves it to the library's
 //! thread.
 use core::alloc::Layout;
 use core::marker::PhantomData;
@@ -20,6 +20,8 @@ use crate::value::{self, Header};
 
 /// A structure that the C library initialises in memory of ours and that does not move.
 pub(crate) trait Structure: Sized {
+    /// Grace periods after which all callbacks of what it has retired have run.
+    const PERIODS: u8 = 1;
     /// Ends it, when all callbacks of what it has retired have run.
     unsafe fn fini(this: *mut Self);
 }
@@ -37,6 +39,7 @@ impl Structure for sys::lath_intervals {
 }
 
 impl Structure for sys::lath_bytes {
+    const PERIODS: u8 = 2; // rows that were left in one are retired in the next
     unsafe fn fini(this: *mut Self) {
         sys::lath_bytes_fini(this, None, ptr::null_mut());
     }
@@ -54,11 +57,11 @@ impl Structure for Space {
 #[repr(C)]
 struct Block<T> {
     end: sys::lath_rcu_head, // the first field: end() gets its address
-    /// Grace periods until the end. What is retired in one may be retired again, once: rows of byte
-    /// keys.
-    periods: AtomicU8,
+    periods: AtomicU8,       // until the end
     /// The drop or the end has gone: the other one frees the block.
     left: AtomicBool,
+    /// What `retired()` was when it was made.
+    retired: usize,
     structure: T,
     memory: Memory,
     /// Nodes without values, whose memory is freed with the structure.
@@ -84,8 +87,9 @@ impl<T: Structure, V> Handle<T, V> {
         // SAFETY: the memory has the layout of a block; a structure is any bits.
         let result = unsafe {
             let block = block.as_ptr();
-            addr_of_mut!((*block).periods).write(AtomicU8::new(2));
+            addr_of_mut!((*block).periods).write(AtomicU8::new(T::PERIODS));
             addr_of_mut!((*block).left).write(AtomicBool::new(false));
+            addr_of_mut!((*block).retired).write(retired());
             ptr::write_bytes(addr_of_mut!((*block).structure), 0, 1);
             addr_of_mut!((*block).memory).write(memory);
             addr_of_mut!((*block).dead).write(ptr::null_mut());
@@ -152,7 +156,7 @@ unsafe fn leave<T>(block: *mut Block<T>) {
     }
 }
 
-/// How often a drop tries to run the end, which takes two steps: less if the last one has not come
+/// How often a drop tries to run the end, which takes up to two steps: less if the last one has not come
 /// to it.
 static PATIENCE: AtomicUsize = AtomicUsize::new(PATIENT);
 const PATIENT: usize = 100;
@@ -162,6 +166,12 @@ impl<T: Structure, V> Drop for Handle<T, V> {
         let block = self.block.as_ptr();
         // SAFETY: nobody else has the structure; the block lives until both have left.
         unsafe {
+            if (*block).retired == retired() && (*block).dead.is_null() {
+                // there is no callback to wait for
+                *(*block).periods.get_mut() = 1;
+                *(*block).left.get_mut() = true;
+                return end::<T, V>(block.cast());
+            }
             when_over(block.cast(), end::<T, V>);
             let (ended, mut rounds) = (&(*block).left, 0);
             let most = match this_thread().sections.get() {
@@ -195,6 +205,12 @@ pub(crate) fn no_memory(errno: sys::c_int) -> NoMemory {
         "lathwork: init returned errno {errno}"
     );
     NoMemory
+}
+
+/// How often structures have retired something.
+fn retired() -> usize {
+    // SAFETY: it is an atomic of C.
+    unsafe { sys::lathwork_sys_retired.load(Ordering::Relaxed) }
 }
 
 /// The RCU flavour of all structures.
