@@ -77,6 +77,7 @@ pub struct lathwork_sys_thread {
     pub postponed: Cell<*mut c_void>,
     pub drops: Cell<usize>,
     pub number: Cell<usize>,
+    pub ending: Cell<usize>,
     pub reserve: Cell<*mut c_void>,
 }
 

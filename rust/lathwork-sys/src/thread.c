@@ -14,6 +14,7 @@ struct lathwork_sys_thread {
 	void *postponed; /* the crate's list */
 	size_t drops;	 /* how many calls that drop removed values are within each other */
 	size_t number;	 /* of the thread, from 1; 0: not asked for yet */
+	size_t ending;	 /* it runs the end of a container */
 	void *reserve;	 /* where the crate's lock is held: what there is of memory */
 };
 
@@ -55,15 +56,18 @@ static void retire(struct lath_rcu_head *head, void (*func)(struct lath_rcu_head
 	lath_rcu_auto.call(head, func);
 }
 
-static void nothing(void)
+/* Not in the end of a container: all callbacks of it have run. */
+static void drain(void)
 {
+	if (!here.ending)
+		lath_rcu_auto.drain();
 }
 
 static __attribute__((constructor)) void begin(void)
 {
 	lathwork_sys_rcu = lath_rcu_auto;
 	lathwork_sys_rcu.call = retire;
-	lathwork_sys_rcu.drain = nothing;
+	lathwork_sys_rcu.drain = drain;
 }
 
 /* Begin a read-side critical section. */

@@ -136,7 +136,9 @@ unsafe extern "C" fn end<T: Structure, V>(head: *mut sys::lath_rcu_head) {
         return when_over(head, end::<T, V>);
     }
     let memory = (*block).memory;
+    this_thread().ending.set(1);
     T::fini(addr_of_mut!((*block).structure));
+    this_thread().ending.set(0);
     let mut at = (*block).dead;
     while !at.is_null() {
         let next = value::next_of(at);
