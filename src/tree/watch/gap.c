@@ -665,7 +665,6 @@ static bool promises_run(const struct gap *own, u64 first, u64 last, u64 *room)
 static void note_erase(struct gap_undo *undo, struct node *leaf, unsigned int i, bool open,
 		       u64 first, u64 last, const struct gap *own)
 {
-	LATH_ASSERT(node_is_locked(leaf));
 	undo->leaf = open || highest_slot(first, last) >= GAP_UNDO_ALIGNS ? NULL : leaf;
 	undo->levels = 0;
 	if (!undo->leaf)
