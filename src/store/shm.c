@@ -90,7 +90,6 @@ static void keep_for_section(struct lath_store *store, struct copies *copies)
 #define INSIDE(store, change, call)                                 \
 	({                                                          \
 		int64_t inside_ = shm_enter(shm_of(store), change); \
-                                                                    \
 		if (!inside_) {                                     \
 			inside_ = (call);                           \
 			shm_leave(shm_of(store));                   \

@@ -248,6 +248,7 @@ _Noreturn void lath_assert_failed(const char *condition, const char *file, int l
 #else
 #define LATH_ASSERT(condition) ((void)sizeof(!(condition)))
 #endif
+#define __maybe_unused __attribute__((unused))
 
 #include "sys/thread.h"
 

@@ -296,8 +296,8 @@ private:
                     p.other = static_cast<unsigned>(it.value);
                     if (p.what == act::erase_part) { // of what it has
                         p.key += random_.below(static_cast<unsigned>(it.size));
-                        p.size = 1 + random_.below(static_cast<unsigned>(it.key + it.size -
-                                                                         window) - p.key);
+                        p.size = 1 + random_.below(
+                                         static_cast<unsigned>(it.key + it.size - window) - p.key);
                         break;
                     }
                 }

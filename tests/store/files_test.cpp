@@ -334,7 +334,8 @@ TEST_CASE("short and interrupted writes are continued") {
 TEST_CASE("short and interrupted reads are continued") {
     scratch_dir dir;
     REQUIRE(save(numbers(30000), dir.path("whole")) == 0);
-    for (fault how : {fault{"pread", 0, 0, true}, fault{"pread", 2, EINTR}, fault{"pread", 2, EIO}}) {
+    for (fault how :
+         {fault{"pread", 0, 0, true}, fault{"pread", 2, EINTR}, fault{"pread", 2, EIO}}) {
         auto s = numbers(0);
         planned = how;
         int ret = lath_store_load(s.get(), dir.path("whole").c_str(), nullptr, nullptr);

@@ -463,8 +463,8 @@ TEST_CASE("what is refused takes no room, whichever call is refused") {
             default:
                 ret = set(s.get(), key, v);
             }
-            const bool expected = ret >= 0 || ret == -ENOSPC || ret == -EEXIST || ret == -EINVAL ||
-                                  ret == -EFBIG;
+            const bool expected =
+                ret >= 0 || ret == -ENOSPC || ret == -EEXIST || ret == -EINVAL || ret == -EFBIG;
             CHECK_MESSAGE(expected, ret);
             refused += ret == -ENOSPC;
         }

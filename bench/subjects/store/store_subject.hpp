@@ -211,8 +211,8 @@ using store_factory = std::function<std::unique_ptr<store_bench>()>;
 struct store_subject : subject {
     store_factory make; // empty: not in this build
     std::vector<std::string> environment; // of its process, NAME=VALUE
-                                          // For a library that the environment preloads: a symbol
-                                          // that must be there then, and the package.
+        // For a library that the environment preloads: a symbol
+        // that must be there then, and the package.
     const char* symbol = nullptr;
     const char* package = "";
     bool small_pages = false; // its process gets no huge pages

@@ -250,8 +250,16 @@ public:
     Shown* operator->() { return std::addressof(*all_[at_]); }
     void clear() { count_ = at_ = 0; }
     // Steps within what was read; returns whether it could.
-    bool next() { return at_ + 1 < count_ && ++at_; }
-    bool previous() { return at_ < count_ && at_ && (--at_, true); }
+    bool next() {
+        bool more = at_ + 1 < count_;
+        at_ += more;
+        return more;
+    }
+    bool previous() {
+        bool more = at_ < count_ && at_;
+        at_ -= more;
+        return more;
+    }
     // Shows make(0), and has those up to make(n - 1).
     template <typename Make>
     void fill(std::size_t n, Make make) {

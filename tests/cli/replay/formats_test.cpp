@@ -96,7 +96,7 @@ TEST_CASE("every format tells the same requests") {
     CHECK(sample("fio2.log", format::fio2) == golden);
 }
 
-TEST_CASE("a byte order mark is no part of the first line") {
+TEST_CASE("a byte order mark does not belong to the first line") {
     for (const auto& g : goods) {
         CHECK(complaint("\xef\xbb\xbf" + g.start) == "");
         CHECK(complaint(g.start + "\xef\xbb\xbf" + g.start) != ""); // only in front
