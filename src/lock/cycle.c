@@ -27,8 +27,7 @@ static struct hold **waits_of(const struct locks *locks, u64 owner)
 	return link;
 }
 
-/* Adds the waiting ranges of an owner at the end of the path, if they are not in it. Graph locked.
- */
+/* Adds the waiting ranges of an owner at the end of the path, unless they are in it. Graph locked. */
 static void owner_waits(const struct locks *locks, u64 owner, struct hold ***end)
 {
 	struct hold *w;
@@ -41,8 +40,7 @@ static void owner_waits(const struct locks *locks, u64 owner, struct hold ***end
 	}
 }
 
-/* Does each entry before e that blocks e block this one too, which is behind e and blocked by it?
- */
+/* Does each entry that blocks e block this one too, which is behind e and blocked by it? */
 static bool covers(const struct entry *entry, const struct entry *e)
 {
 	const struct hold *a = entry->hold, *b = e->hold;

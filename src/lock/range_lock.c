@@ -32,9 +32,8 @@
  * and for ranges of smaller classes that were there when it looked: smaller ones that come later
  * see it and give way. A range gives way at most once per class.
  *
- * A range that grows (resize) stands for keys that were held before, so it enters its lists in
- * front of all others. A range that waited for those keys waits for it too: in its class by
- * `blockers`, in a smaller class by a probe, in a larger one by step 5.
+ * A range that grows (resize) stands for keys that were held before: it enters its lists in front
+ * of all others, and ranges that waited for those keys wait for it by `blockers`, or by step 5.
  *
  * Invariants, when no call is running (lath_range_locks_verify):
  *   1  a bucket's word is OCCUPIED if its list is not empty, and else 0
@@ -344,7 +343,7 @@ static int wait_all_below(struct locks *locks, struct hold *hold, struct deadlin
 }
 
 /* Returns the least larger class in which a range conflicts, or one that has grown; 0: none. Looks
- * at the classes as wait_all_below() does, for the same reason. */
+ * at the classes as wait_all_below() does. */
 static int class_above(struct locks *locks, struct hold *hold, bool grown)
 {
 	unsigned int cls = hold->cls;

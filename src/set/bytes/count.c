@@ -36,8 +36,7 @@ void count_changed(struct bytes_set *set, const struct place *place, int by)
 		if (layer == &set->root)
 			return;
 		/* one locked section for both: a layer that comes between has either this total
-		 * and is told of nothing, or is `up` and is told (R2). The total may be -1 for a
-		 * moment: an erase can be faster than the count of the insert before it. */
+		 * and is told of nothing, or is `up` and is told (R2); see lath_count_shown() */
 		lath_spin_lock(&layer->lock);
 		WRITE_ONCE(layer->total, layer->total + (u64)(s64)by);
 		up = layer->up;

@@ -224,8 +224,8 @@ static bool slot_holds(struct lath_space *space, struct slot *slot, u64 key, u64
 
 /* For builds with assertions: is the block free, in its arena or in a magazine? Then this free is
  * the second one. `mine` is locked; other slots that are locked are passed by. */
-static __maybe_unused bool is_free(struct lath_space *space, struct slot *mine,
-				   unsigned int order, u64 key)
+static __maybe_unused bool is_free(struct lath_space *space, struct slot *mine, unsigned int order,
+				   u64 key)
 {
 	u64 size = space->config.unit << order;
 	bool found = !arenas_take(space, key, 1ull << order) || slot_holds(space, mine, key, size);
@@ -234,10 +234,10 @@ static __maybe_unused bool is_free(struct lath_space *space, struct slot *mine,
 	for (i = 0; i < SLOTS && !found; i++) {
 		struct slot *slot = smp_load_acquire(&space->slot[i]); /* pairs with slot_make */
 
-		if (!slot || slot == mine || !lath_spin_trylock(&slot->lock))
-			continue;
-		found = slot_holds(space, slot, key, size);
-		lath_spin_unlock(&slot->lock);
+		if (slot && slot != mine && lath_spin_trylock(&slot->lock)) {
+			found = slot_holds(space, slot, key, size);
+			lath_spin_unlock(&slot->lock);
+		}
 	}
 	return found;
 }

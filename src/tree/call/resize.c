@@ -159,8 +159,7 @@ int lath_index_split(struct lath_index *index, uint64_t at, uint64_t value)
 	return ret;
 }
 
-/* Erase the keys of `part` from entry i of a locked leaf that has room for what is left behind
- * them. *there: the item. Unlocks. */
+/* Erase the keys of `part` from entry i, *there, of a locked leaf with room for the rest. Unlocks. */
 static void erase_inside(struct tree *tree, struct node *leaf, unsigned int i,
 			 const struct lath_item *part, const struct lath_item *there)
 {
@@ -190,19 +189,15 @@ static int erase_part(struct tree *tree, const struct lath_item *part, struct la
 {
 	for (;;) {
 		struct node *leaf = locate_locked(tree, part->key, FOR_ERASE);
-		int i = (int)node_cover(leaf, part->key, tree->ranges), ret = 0;
-		u64 head;
+		int i = (int)node_cover(leaf, part->key, tree->ranges), ret = -ENOENT;
+		u64 head = 0;
 
-		if (i < 0) {
-			node_unlock_clean(leaf);
-			return -ENOENT;
+		if (i >= 0) {
+			item_of(leaf, (unsigned int)i, tree->ranges, there);
+			head = part->key - there->key;
+			if (part->size <= there->size - head)
+				ret = there->value == part->value ? 0 : -EAGAIN;
 		}
-		item_of(leaf, (unsigned int)i, tree->ranges, there);
-		head = part->key - there->key;
-		if (part->size > there->size - head)
-			ret = -ENOENT;
-		else if (there->value != part->value)
-			ret = -EAGAIN;
 		if (ret) {
 			node_unlock_clean(leaf);
 			return ret;
