@@ -27,7 +27,7 @@ static struct hold **waits_of(const struct locks *locks, u64 owner)
 	return link;
 }
 
-/* Adds the waiting ranges of an owner at the end of the path, unless they are in it. Graph locked. */
+/* Adds the waiting ranges of an owner to the end of the path, unless it has them. Graph locked. */
 static void owner_waits(const struct locks *locks, u64 owner, struct hold ***end)
 {
 	struct hold *w;
