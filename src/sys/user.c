@@ -3,6 +3,7 @@
  * user.c - the parts of user.h that call the operating system: pages, yield, environment.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -78,16 +79,31 @@ unsigned int lath_processors(void)
 	return n;
 }
 
+#define PAGE_MOST (64ul << 10)
+
+/* Returns how much munmap() takes at least: an emulator may say less than the page of its host. */
+static size_t ask_page_size(void)
+{
+	size_t size = (size_t)sysconf(_SC_PAGESIZE);
+	char *map = mmap(NULL, 2 * PAGE_MOST, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned char in;
+
+	if (map == MAP_FAILED)
+		return size;
+	munmap(map, size);
+	while (size < PAGE_MOST && mincore(map + size, 1, &in) && errno == ENOMEM)
+		size *= 2;
+	munmap(map + size, 2 * PAGE_MOST - size);
+	return size;
+}
+
 size_t lath_page_size(void)
 {
 	static size_t known;
-	size_t size = READ_ONCE(known);
 
-	if (unlikely(!size)) {
-		size = (size_t)sysconf(_SC_PAGESIZE);
-		WRITE_ONCE(known, size);
-	}
-	return size;
+	if (unlikely(!READ_ONCE(known)))
+		WRITE_ONCE(known, ask_page_size());
+	return READ_ONCE(known);
 }
 
 static size_t whole_pages(size_t size)

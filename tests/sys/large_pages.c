@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * large_pages.c - a kernel whose pages have LATH_TEST_PAGE bytes, played behind the calls of the
- * library (the linker's --wrap): it tells this size, maps, unmaps, protects and advises whole pages
- * and refuses an address in the middle of one.
+ * library (the linker's --wrap): it maps, unmaps, protects and advises whole pages and refuses an
+ * address in the middle of one. sysconf() says 4096, as an emulator does on such a host.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -20,13 +20,6 @@ static size_t page(void)
 static size_t whole(size_t size)
 {
 	return (size + page() - 1) / page() * page();
-}
-
-long __real_sysconf(int name);
-long __wrap_sysconf(int name);
-long __wrap_sysconf(int name)
-{
-	return name == _SC_PAGESIZE ? (long)page() : __real_sysconf(name);
 }
 
 void *__real_mmap(void *at, size_t size, int access, int flags, int fd, off_t from);

@@ -105,6 +105,6 @@ int main(void)
 		indexes(&forms[i]);
 	spaces(0);
 	spaces(LATH_SPACE_NO_ARENAS);
-	printf("pages of %ld bytes: right\n", sysconf(_SC_PAGESIZE));
+	printf("right, where sysconf() tells %ld bytes\n", sysconf(_SC_PAGESIZE));
 	return 0;
 }
