@@ -26,8 +26,8 @@ namespace {
 
 constexpr std::size_t most_devices = 256;
 constexpr const char* epilogue =
-    "Formats, recognised by content: fio iolog 2 and 3, blktrace (either byte order).\n"
-    "- is standard input.\n"
+    "Formats, recognised by content: fio iolog 2 and 3, blktrace (either byte order), blkparse\n"
+    "text. - is standard input.\n"
     "Exit codes: 0 done, 1 failed, 2 an engine gave requests out of order, 130 interrupted (what "
     "was\n"
     "read until then is reported), 100 and above wrong usage.";

@@ -44,4 +44,27 @@ inline std::optional<std::uint64_t> number(std::string_view text) {
     return parse_digits<std::uint64_t>(text);
 }
 
+// "12.345678901" seconds as nanoseconds; digits beyond the ninth are dropped.
+inline std::optional<std::uint64_t> seconds(std::string_view text) {
+    auto dot = text.find('.');
+    auto whole = number(text.substr(0, dot));
+    if (!whole || *whole > 9000000000u)
+        return {};
+    std::uint64_t ns = 0;
+    if (dot != std::string_view::npos) {
+        auto digits = text.substr(dot + 1);
+        if (digits.empty())
+            return {};
+        for (std::size_t i = 0; i < digits.size(); i++) {
+            if (digits[i] < '0' || digits[i] > '9')
+                return {};
+            if (i < 9)
+                ns = ns * 10 + static_cast<std::uint64_t>(digits[i] - '0');
+        }
+        for (std::size_t i = digits.size(); i < 9; i++)
+            ns *= 10;
+    }
+    return *whole * 1000000000u + ns;
+}
+
 } // namespace lathcli::trace

@@ -17,6 +17,8 @@ const char* name_of(format f) {
         return "fio3";
     case format::blktrace:
         return "blktrace";
+    case format::blkparse:
+        return "blkparse";
     }
     return "?";
 }
@@ -205,7 +207,19 @@ format detect(input& in) {
         return format::fio3;
     if (head.rfind("fio version ", 0) == 0)
         throw bad_input(in.name() + ":1: a fio iolog of a version other than 2 and 3");
-    throw bad_input(in.name() + ": not a trace (known: fio iolog 2 and 3, blktrace)");
+    while (!head.empty()) {
+        auto end = head.find('\n');
+        auto line = head.substr(0, end);
+        if (looks_like_blkparse(line))
+            return format::blkparse;
+        // blank lines, and what blkparse says of the files that it reads
+        if (line.find_first_not_of(" \t\r") != std::string_view::npos &&
+            !line.starts_with("Input file "))
+            break;
+        head.remove_prefix(end == std::string_view::npos ? head.size() : end + 1);
+    }
+    throw bad_input(in.name() +
+                    ": not a trace (known: fio iolog 2 and 3, blktrace, blkparse text)");
 }
 
 std::unique_ptr<reader> open_as(format kind, input in, const reader_options& options) {
@@ -215,6 +229,8 @@ std::unique_ptr<reader> open_as(format kind, input in, const reader_options& opt
         return make_fio(kind, std::move(in), options);
     case format::blktrace:
         return make_blktrace(std::move(in), options);
+    case format::blkparse:
+        return make_blkparse(std::move(in), options);
     }
     throw std::logic_error("no such format");
 }

@@ -4,6 +4,7 @@
 //
 //   fio2, fio3   fio's iolog, version 2 (waits between requests, or no times) and 3 (microseconds)
 //   blktrace     the kernel's binary records, either byte order
+//   blkparse     their text form, default layout
 //
 // Memory is bounded by the longest line allowed, not by the file.
 #pragma once
@@ -22,7 +23,7 @@
 
 namespace lathcli::trace {
 
-enum class format { fio2, fio3, blktrace };
+enum class format { fio2, fio3, blktrace, blkparse };
 
 // "fio2", ...
 const char* name_of(format f);
@@ -73,7 +74,7 @@ public:
     virtual bool has_times() const { return true; }
     // Of block traces, once the first event is given.
     std::optional<record_kind> records() const {
-        return kind_ == format::blktrace ? records_ : std::nullopt;
+        return kind_ >= format::blktrace ? records_ : std::nullopt;
     }
 
 protected:

@@ -56,6 +56,8 @@ struct good {
 const good goods[] = {
     {format::fio3, "fio version 3 iolog\n10 f read 0 4096\n"},
     {format::fio2, "fio version 2 iolog\nf read 0 4096\n"},
+    {format::blkparse,
+     "  8,0 0 1 0.000000000 42 Q R 120 + 16 [x]\n8,0 0 1 0.5 42 C R 120 + 16 [0]\n"},
 };
 
 std::string third_line(format kind, const std::string& line) {
@@ -91,6 +93,7 @@ TEST_CASE("every format tells the same requests") {
     CHECK(golden[13] == event{806000, (1ull << 31) + 504, 16, 0, false});
     CHECK(sample("little.blktrace.0", format::blktrace) == golden);
     CHECK(sample("big.blktrace.0", format::blktrace) == golden);
+    CHECK(sample("blkparse.txt", format::blkparse) == golden);
     for (std::size_t i = 0; i < golden.size(); i++)
         golden[i].time_ns = i ? 200000 : 0; // a wait behind the first
     CHECK(sample("fio2.log", format::fio2) == golden);
@@ -141,6 +144,10 @@ TEST_CASE("bad lines are named, and skipped when asked") {
         {format::fio2, "f wait 18446744073709551615 0",
          "it:3: a wait of 18446744073709551615 microseconds: the sum is beyond 2^64 ns"},
         {format::fio3, "1 f invalid 0 0", "it:3: unknown action 'invalid'"},
+        {format::blkparse, "hello", "it:3: no device 'major,minor' at the start of the line"},
+        {format::blkparse, "8,0 0 1 x 42 Q R 1 + 1", "it:3: no time in the fourth column"},
+        {format::blkparse, "8,0 0 1 0.1 42", "it:3: no action in the sixth column"},
+        {format::blkparse, "8,0 0 1 0.1 42 Q R 8 + x", "it:3: no 'sector + sectors' in a Q line"},
     };
     for (const auto& w : lines) {
         INFO(w.line);
@@ -148,7 +155,7 @@ TEST_CASE("bad lines are named, and skipped when asked") {
         for (const auto& g : goods) {
             if (g.kind != w.kind)
                 continue;
-            std::string more = g.start.substr(g.start.find('\n') + 1);
+            std::string more = g.start.substr(g.kind <= format::fio3 ? g.start.find('\n') + 1 : 0);
             std::string text = g.start + w.line + "\n" + more;
             auto r = open(memory(text), {true, false});
             CHECK(all(*r).size() == 2);
@@ -161,6 +168,19 @@ TEST_CASE("bad lines are named, and skipped when asked") {
 TEST_CASE("lines without requests") {
     CHECK(third_line(format::fio3, "") == "");
     CHECK(third_line(format::fio2, "f wait 100 0") == "");
+    for (const char* line : {
+             "8,0 0 1 0.1 42 Q FWS (     829) [jbd2/sda1-8]",
+             "8,0 0 1 0.1 42 Q   R 36 (12 00 00 00 24 00 ..) [sg_inq]",
+             "8,0 0 1 0.1 0 C   R [0]",
+             "8,0 0 0 0.1 0 m   N two\nlines\n",
+             "8,0 0 -5 0.1 42 P   N [a\nname\nof lines]",
+             "8,0 0 1 0.1 42 UT  N [x] 3",
+             "fio (4242)\n Reads Queued: 8, 148KiB\n\nCPU0 (8,0):\n",
+             "Input file sda.blktrace.0 added",
+         }) {
+        INFO(line);
+        CHECK(third_line(format::blkparse, line) == "");
+    }
     for (const char* action : {"sync", "datasync", "sync_file_range", "syncfs", "wait"}) {
         INFO(action);
         CHECK(third_line(format::fio3, std::string("7 f ") + action + " 0 4096") == "");

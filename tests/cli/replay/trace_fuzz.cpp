@@ -56,7 +56,7 @@ outcome read_all(format kind, std::unique_ptr<byte_source> source, reader_option
     }
     // a block trace tells which of its records are the requests
     auto records = r->records();
-    bool block = kind == format::blktrace;
+    bool block = kind >= format::blktrace;
     expect(records ? block && name_of(*records)[0] != '?' : !block || all.events.empty());
     all.counts = r->counts();
     expect(all.counts.events >= all.events.size());
@@ -106,7 +106,7 @@ void read_chosen(std::string_view bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     std::string_view bytes(reinterpret_cast<const char*>(data), size);
     read_chosen(bytes);
-    for (auto kind : {format::fio2, format::fio3, format::blktrace}) {
+    for (auto kind : {format::fio2, format::fio3, format::blktrace, format::blkparse}) {
         auto strict = read_all(kind, from_memory(bytes), {false, false});
         auto lenient = read_all(kind, from_memory(bytes), {true, false});
         expect(lenient.events.size() >= strict.events.size());
