@@ -55,7 +55,8 @@ if [[ $kind == gcc || $kind == musl ]]; then
 	"$cc" -shared -fPIC -w other.c -o other.so
 	"$cc" -std=gnu11 -O1 -I. -fPIC -w -DLATH_API= -fvisibility=hidden -c lathwork.c -o own.o
 	"$cc" -std=gnu11 -O1 -I. -shared -fPIC own.o "$source/tests/amalgamation/plugin.c" -o own.so
-	LD_PRELOAD=./other.so expect "opened and closed twice" plugin_host ./own.so
+	said=$(env LD_PRELOAD=./other.so ./plugin_host ./own.so) || fail "plugin_host, beside another copy: exit code $?"
+	[[ $said == *"opened and closed twice"* ]] || fail "plugin_host, beside another copy, says: $said"
 	# a static program has no plugins, and links without a word
 	compile user "$source/tests/amalgamation/user.c" -static -Wl,--fatal-warnings
 	expect "index, intervals, space, queue" user

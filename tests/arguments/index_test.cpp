@@ -146,6 +146,11 @@ R locked(f& t, Call call) {
 
 R cursor_insert(f& t, lath_item item) { return lath_cursor_insert(&t.cursor, &item, &t.item); }
 
+R erase_part(f& t, std::uint64_t key, std::uint64_t size, std::uint64_t value) {
+    lath_item part{key, size, value};
+    return lath_index_erase_part(&t.index, &part, &t.item);
+}
+
 const std::vector<arguments::row<f>> rows = {
     {"lath_index_init", "NULL", -EINVAL, [](f&) -> R { return lath_index_init(nullptr, nullptr); }},
     {"lath_index_init", "a misaligned index", -EINVAL, [](f&) -> R {
@@ -213,6 +218,13 @@ const std::vector<arguments::row<f>> rows = {
          return points(
              [](f& t) -> R { return lath_index_erase_sized(&t.index, 10, 2, &t.item); });
      }},
+    {"lath_index_erase_part", "a free key", -ENOENT,
+     [](f& t) -> R { return erase_part(t, 0, 1, 1); }},
+    {"lath_index_erase_part", "another value", -EAGAIN,
+     [](f& t) -> R { return erase_part(t, 10, 1, 2); }},
+    {"lath_index_erase_part", "size 0", -EINVAL, [](f& t) -> R { return erase_part(t, 10, 0, 1); }},
+    {"lath_index_erase_part", "behind 2^64", -EINVAL,
+     [](f& t) -> R { return erase_part(t, 10, ~std::uint64_t{0}, 1); }},
     {"lath_index_lookup_item", "a free key", -ENOENT,
      [](f& t) -> R { return lath_index_lookup_item(&t.index, 30, &t.item); }},
     {"lath_index_lookup_item_rcu", "a free key", -ENOENT, [](f& t) -> R {

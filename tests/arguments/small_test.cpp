@@ -138,10 +138,12 @@ const std::vector<arguments::row<M>> config_rows = {
      [](M&) -> R { return static_cast<R>(lath_rcu_single_step(0)); }},
     {"lath_rcu_single_step", "nothing is retired", 0,
      [](M&) -> R { return static_cast<R>(lath_rcu_single_step(SIZE_MAX)); }},
+    {"lath_rcu_step", "no callbacks", 0, [](M&) -> R { return static_cast<R>(lath_rcu_step(0)); }},
 };
 
 const std::vector<arguments::exempt> config_exempts = {
     {"lath_malloc_bytes", "", "no argument but the struct"},
+    {"lath_rcu_keep_open", "", "no argument"},
 };
 
 // ---- cursor.h, whose table is that of the index ----

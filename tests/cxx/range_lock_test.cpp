@@ -156,7 +156,7 @@ TEST_CASE("locks without memory fail, and so do their guards") {
 TEST_CASE("threads take turns") {
     range_locks locks;
     long counter = 0;
-    std::vector<std::jthread> threads;
+    std::vector<std::thread> threads;
     for (int t = 0; t < 4; t++)
         threads.emplace_back([&] {
             for (int i = 0; i < 2000; i++) {
@@ -164,6 +164,7 @@ TEST_CASE("threads take turns") {
                 counter++;
             }
         });
-    threads.clear();
+    for (auto& t : threads)
+        t.join();
     CHECK(counter == 8000);
 }
