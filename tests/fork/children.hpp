@@ -19,6 +19,10 @@
 #include "lathwork/config.h"
 #include "base/must.hpp"
 
+// ThreadSanitizer ends a child that makes threads, unless told otherwise.
+extern "C" const char* __tsan_default_options();
+extern "C" const char* __tsan_default_options() { return "die_after_fork=0"; }
+
 #ifdef __has_feature
 #if __has_feature(address_sanitizer)
 #define LATH_FEW_FORKS

@@ -34,10 +34,6 @@
 #include "lathwork/space.h"
 #include "lathwork/store.h"
 
-// ThreadSanitizer ends a child that makes threads, unless told otherwise.
-extern "C" const char* __tsan_default_options();
-extern "C" const char* __tsan_default_options() { return "die_after_fork=0"; }
-
 namespace {
 
 // The default flavour for threads that do not register: the library does it on their first use.
