@@ -7,6 +7,7 @@
 #include "lathwork/cxx/point_map.hpp"
 
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <pthread.h>
 #include <string>
@@ -103,6 +104,13 @@ void cancelled() {
 
 int main() {
     for (void (*end)() : {in_a_section, in_a_callback, beside_a_reader, cancelled}) {
+#ifdef _LIBCPP_VERSION
+        // glibc cancels by libgcc's unwinder, which crashes in frames of LLVM's, whoever made them
+        if (end == cancelled) {
+            std::puts("skipped: a cancelled thread, with libc++");
+            continue;
+        }
+#endif
         pid_t child = fork();
         int status = -1;
         if (!child) {
