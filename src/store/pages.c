@@ -285,12 +285,12 @@ bool pages_try_hugetlb(char *block)
 }
 
 /* Copies a block, of which AddressSanitizer knows parts that hold nothing. */
-__attribute__((no_sanitize("address"))) static void copy_block(char *to, const char *from)
+__attribute__((no_sanitize("address"))) static void copy_block(u64 *to, const u64 *from)
 {
 	u64 i;
 
-	for (i = 0; i < BLOCK; i += 8)
-		*(volatile u64 *)(void *)(to + i) = *(const volatile u64 *)(const void *)(from + i);
+	for (i = 0; i < BLOCK / sizeof(u64); i++)
+		WRITE_ONCE(to[i], READ_ONCE(from[i]));
 }
 
 bool pages_leave_hugetlb(char *block)
@@ -299,7 +299,7 @@ bool pages_leave_hugetlb(char *block)
 
 	if (!copy)
 		return false;
-	copy_block(copy, block);
+	copy_block((u64 *)(void *)copy, (const u64 *)(const void *)block);
 	/* a thread that reads the block meanwhile waits in its page fault */
 	if (mremap(copy, BLOCK, BLOCK, MREMAP_MAYMOVE | MREMAP_FIXED, block) != block) {
 		lath_pages_free(copy, BLOCK);
