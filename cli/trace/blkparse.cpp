@@ -56,10 +56,8 @@ public:
 protected:
     found step(event& e) override {
         std::string_view text;
-        if (!in_.line(text))
+        if (!next_line(text))
             return found::end;
-        if (in_.too_long())
-            complain("line too long");
         if (text.find_first_not_of(" \t") == std::string_view::npos)
             return found::nothing;
         return parse(text, e);

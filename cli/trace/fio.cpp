@@ -51,10 +51,8 @@ public:
 protected:
     found step(event& e) override {
         std::string_view text;
-        if (!in_.line(text))
+        if (!next_line(text))
             return found::end;
-        if (in_.too_long())
-            complain("line too long");
         if (is_header(text, kind())) {
             if (in_.line_number() > 1)
                 restart();

@@ -84,6 +84,13 @@ protected:
     static const char* name_of(found kind); // the letter of its record
     // Sets time_ns as it is in the trace.
     virtual found step(event& e) = 0;
+    // The next line of a text; false: there is none. One that is too long is a bad one.
+    bool next_line(std::string_view& text) {
+        bool there = in_.line(text);
+        if (there && in_.too_long())
+            complain("line too long");
+        return there;
+    }
     virtual bool resumes() const { return true; }
     std::uint32_t device_number(std::string_view name);
     // Checked: bytes to sectors, the start rounded down, the end up.

@@ -163,7 +163,7 @@ static void thread_or_process_ends(void *self)
 
 /* Destructor of the thread-local key. Other destructors that run later may use the library and
  * register again, or end a section that is still open; then the host calls this again, at most
- * PTHREAD_DESTRUCTOR_ITERATIONS times. A section that is open at last ends, or stays so for ever. */
+ * PTHREAD_DESTRUCTOR_ITERATIONS times. A section open at last ends, or stays so for ever. */
 static void thread_ends(void *record)
 {
 	lath_self.ends++;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// A store on reserved huge pages of which none is left, and a child of a fork: either process writes.
+// A store on reserved huge pages of which none is left, and a child of a fork; either process
+// writes.
 #include "children.hpp"
 
 #include "lathwork/store.h"

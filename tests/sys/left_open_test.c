@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * A section that is open when its thread ends, which wants to keep it (lath_rcu_keep_open): one that a
- * later destructor of the thread closes is over, any other stays open, and what is retired after its
- * beginning is never freed. lath_rcu_step() waits for neither.
+ * A section that is open when its thread ends, which wants to keep it (lath_rcu_keep_open): one
+ * that a later destructor of the thread closes is over, any other stays open, and what is retired
+ * after its beginning is never freed. lath_rcu_step() waits for neither.
  */
 #include <pthread.h>
 #include <stdlib.h>

@@ -159,7 +159,7 @@ int lath_index_split(struct lath_index *index, uint64_t at, uint64_t value)
 	return ret;
 }
 
-/* Erase the keys of `part` from entry i, *there, of a locked leaf with room for the rest. Unlocks. */
+/* Erase the keys of `part` from entry i, *there, of a locked leaf with room for more. Unlocks. */
 static void erase_inside(struct tree *tree, struct node *leaf, unsigned int i,
 			 const struct lath_item *part, const struct lath_item *there)
 {
