@@ -115,11 +115,11 @@ LATH_API int lath_space_reserve(struct lath_space *space, uint64_t key, uint64_t
 				uint64_t cookie);
 /* Frees [key, key + size), once: a second free of a block that a magazine holds is not seen, and
  * its keys may then be given to two owners. (LATH_SPACE_NO_MAGAZINES refuses it, builds with
- * assertions stop, stats.bad_frees counts those that a flush finds.) What is freed is one or several
- * adjacent allocations or reservations, or a part of one; concurrent calls may free different parts.
- * 0 | -EINVAL: a part of it is not allocated; the arenas and items that this part lies in are
- * unchanged | -ENOMEM: a part in the middle of a range in the index could not be split off; that
- * range is unchanged */
+ * assertions stop, stats.bad_frees counts those that a flush finds.) What is freed is one or
+ * several adjacent allocations or reservations, or a part of one; concurrent calls may free
+ * different parts. 0 | -EINVAL: a part of it is not allocated; the arenas and items that this part
+ * lies in are unchanged | -ENOMEM: a part in the middle of a range in the index could not be split
+ * off; that range is unchanged */
 LATH_API int lath_space_free(struct lath_space *space, uint64_t key, uint64_t size);
 /* Finds the allocation that contains key. 0 (*item: the range and its cookie; of a reservation, or
  * of what was loaded, a part) | -ENOENT. In an arena, which must have LATH_SPACE_OWNERS, *item is
