@@ -31,6 +31,7 @@ static struct lath_intervals spans;
 static struct lath_bytes_key key_of_name[KEYS];
 static char name[KEYS][24];
 static bool stop;
+static unsigned long changed[3]; /* changes made by each writer */
 
 static double now(void)
 {
@@ -112,6 +113,7 @@ static void *writer(void *arg)
 
 	for (i = 0; !__atomic_load_n(&stop, __ATOMIC_RELAXED); i++) {
 		changes[(uintptr_t)arg](draw(&state));
+		__atomic_store_n(&changed[(uintptr_t)arg], i, __ATOMIC_RELAXED);
 		if (i % 256 == 0)
 			retire_one();
 	}
@@ -184,6 +186,10 @@ int main(void)
 	for (i = 0; i < 4; i++)
 		assert(!pthread_create(&threads[i], NULL, i < 3 ? writer : reader,
 				       (void *)(uintptr_t)i));
+	/* memory grows until each key has come and gone a few times, which takes longer under load */
+	for (i = 0; i < 3; i++)
+		while (__atomic_load_n(&changed[i], __ATOMIC_RELAXED) < 8ul * KEYS)
+			usleep(1000);
 	for (i = 1; i <= PARTS; i++) {
 		usleep((unsigned int)(seconds / PARTS * 1e6));
 		bytes = bytes_now();
@@ -195,7 +201,7 @@ int main(void)
 		pthread_mutex_unlock(&ages_lock);
 		fflush(stdout);
 		if (i <= PARTS / 2)
-			most = bytes > most ? bytes : most; /* warming up */
+			most = bytes > most ? bytes : most;
 		else
 			least = bytes < least ? bytes : least;
 	}
