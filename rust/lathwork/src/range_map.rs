@@ -303,10 +303,12 @@ impl<K: Key, V> RangeMap<K, V> {
     pub fn retain(&self, mut keep: impl FnMut(RangeInclusive<K>, &V) -> bool) {
         self.index.drop_some();
         for (range, value) in self {
-            let first = range.start().into_word();
+            let (first, last) = (range.start().into_word(), range.end().into_word());
             if !keep(range, &value) {
-                let _change = self.lock.shared();
-                self.index.remove_if(first, &value);
+                let _change = self.lock.alone(); // none is cut between the comparison and the removal
+                if matches!(self.index.at(first), Some((f, l, _)) if (f, l) == (first, last)) {
+                    self.index.remove_if(first, &value);
+                }
             }
         }
     }

@@ -68,6 +68,18 @@ fn token() -> (Arc<String>, Dropped) {
 }
 
 #[test]
+fn retain_removes_only_what_it_showed() {
+    let map: RangeMap<u32, u32> = RangeMap::new();
+    map.insert(0..10, 5).unwrap();
+    map.retain(|range, _| {
+        map.remove_starting(0); // as another thread might
+        map.insert(0..100, 5).unwrap();
+        *range.end() > 50
+    });
+    assert_eq!(map.first().unwrap().0, 0..=99);
+}
+
+#[test]
 fn leaked_by_a_thread_that_ends_points() {
     alone("leaked_by_a_thread_that_ends_points", || {
         let (one, value) = token();
