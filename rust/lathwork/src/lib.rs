@@ -84,6 +84,8 @@ mod interval_map;
 mod key;
 mod lock;
 mod memory;
+#[cfg(miri)]
+mod miri;
 mod own;
 mod point_map;
 mod range_allocator;

@@ -246,3 +246,42 @@ impl Drop for Nested {
         drops.set(drops.get() - 1);
     }
 }
+
+#[cfg(all(test, miri))]
+mod tests {
+    extern crate std;
+    use super::*;
+    use std::sync::Arc;
+    use std::thread;
+
+    unsafe impl<V> Sync for Retired<V> {}
+
+    #[test]
+    fn each_value_is_dropped_once() {
+        type Value = Arc<u8>;
+        let (memory, token) = (Memory::default(), Arc::new(1));
+        let mut retired = Retired::<Value>::new();
+        thread::scope(|s| {
+            for _ in 0..3 {
+                let (retired, token) = (&retired, &token);
+                s.spawn(move || {
+                    for i in 0..30 {
+                        let word = value::into_node(token.clone(), &memory).unwrap();
+                        // SAFETY: it was in an index, so to say.
+                        unsafe {
+                            assert!(value::leave_node(word));
+                            retired.push(value::header_of(word));
+                        }
+                        if i % 7 == 0 {
+                            retired.drop_all(memory);
+                        }
+                    }
+                });
+            }
+        });
+        crate::miri::drain();
+        retired.drop_all(memory);
+        assert_eq!(Arc::strong_count(&token), 1);
+        assert!(retired.end().1.is_null());
+    }
+}

@@ -20,6 +20,9 @@ pub(crate) unsafe fn when_over(
     head: *mut sys::lath_rcu_head,
     call: unsafe extern "C" fn(*mut sys::lath_rcu_head),
 ) {
+    #[cfg(miri)]
+    return crate::miri::call(head, call);
+    #[cfg(not(miri))]
     sys::lath_rcu_auto.call.unwrap_unchecked()(head, Some(call));
 }
 
@@ -44,7 +47,12 @@ impl Postponed {
 pub(crate) fn this_thread() -> &'static sys::lathwork_sys_thread {
     // SAFETY: it is valid until the thread ends, and what is made from it does not leave the
     // thread.
-    unsafe { &*sys::lathwork_sys_thread() }
+    #[cfg(miri)]
+    return unsafe { &*crate::miri::lathwork_sys_thread() };
+    #[cfg(not(miri))]
+    unsafe {
+        &*sys::lathwork_sys_thread()
+    }
 }
 
 /// The thread is in a read-side critical section. Sections nest.
