@@ -3,6 +3,7 @@
 // range_map and point_map against a std::map that does the same, on random tapes.
 #include "lathwork/cxx/index.hpp"
 #include "lathwork/cxx/point_map.hpp"
+#include "walk.hpp"
 
 #include <doctest/doctest.h>
 
@@ -105,7 +106,7 @@ void check_all(const range_map<T>& map, model<T>& m) {
 }
 
 template <typename T>
-void check_near(const range_map<T>& map, model<T>& m, range r) {
+void check_near(const range_map<T>& map, model<T>& m, range r, std::mt19937_64& random) {
     auto it = m.covering(r.key);
     auto found = map.find(r.key);
     REQUIRE(found.has_value() == (it != m.parts.end()));
@@ -128,6 +129,10 @@ void check_near(const range_map<T>& map, model<T>& m, range r) {
         ++it;
     }
     REQUIRE((it == m.parts.end() || it->first > r.last()));
+    std::vector<std::uint64_t> keys;
+    for (it = m.overlapping(r); it != m.parts.end() && it->first <= r.last(); ++it)
+        keys.push_back(it->first);
+    walk_at_random(map.overlapping(r), keys, random, [](auto& at) { return at.key(); });
 }
 
 template <typename T>
@@ -175,7 +180,7 @@ void run_tape(unsigned seed, std::uint64_t space, int steps) {
         default:
             REQUIRE(map.insert(r, value).error == m.insert(r, value));
         }
-        check_near(map, m, range::sized(pick(space), 1 + pick(40)));
+        check_near(map, m, range::sized(pick(space), 1 + pick(40)), random);
         if (step % 1000 == 999)
             check_all(map, m);
     }

@@ -2,6 +2,7 @@
 //
 // point_map as readers of std::map use it: each member, for keys of all kinds, beside a std::map.
 #include "lathwork/cxx/point_map.hpp"
+#include "walk.hpp"
 
 #include <doctest/doctest.h>
 
@@ -199,6 +200,11 @@ TEST_CASE_TEMPLATE("beside a std::map", Map, MAPS) {
                        inside.rbegin(), inside.rend()));
     REQUIRE(map.within(to, from).empty());
     std::vector<K> keys;
+    for (const auto& each : inside)
+        keys.push_back(each.first);
+    for (int i = 0; i < 100; i++)
+        walk_at_random(view, keys, random, [](auto& at) { return at.key(); });
+    keys.clear();
     for (int i = 0; i < 1000; i++)
         keys.push_back(key<K>(i));
     std::vector<std::optional<V>> values(keys.size());
