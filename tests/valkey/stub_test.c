@@ -200,6 +200,8 @@ static void files_end(const struct kind *kind, uint64_t n)
 		fail_in = 0;
 		MUST(loaded || blocks == held);
 	}
+	/* no part of it is left out for want of memory */
+	MUST(digest_of(kind->methods, loaded) == digest_of(kind->methods, value));
 	kind->methods->free(loaded);
 	MUST(!kind->methods->rdb_load(&file, 2)); /* of a later version */
 	kind->methods->free(value);
