@@ -600,7 +600,7 @@ const std::vector<arguments::exempt> exempts = {
     {"lath_store_sweep", "", "no argument but the store"},
     {"lath_store_compact", "", "no argument but the store"},
     {"lath_store_save", "-EINTR", "progress is called for many entries: store_snapshot"},
-    {"lath_store_load", "-ENOSPC", "store_fit"},
+    {"lath_store_load", "-ENOSPC", "store_refusals"},
     {"lath_store_add", "-ENOENT", "an error of replace, whose comment is the same"},
     {"lath_store_replace", "-EEXIST", "an error of add, whose comment is the same"},
     {"lath_store_cas", "-EOPNOTSUPP", "an error of set_if, whose comment is the same"},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * between_test.c - changes of an array of records between the steps of another call.
+ * interleaved_test.c - changes of an array of records between the steps of another call.
  *
  * The set is built with its delay points: when a call has copied an array and not yet put the copy
  * in its place, or has searched it and not yet read what it found, the hook changes the array as

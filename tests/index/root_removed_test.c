@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * lowered_test.c - the tree loses levels while an insert is about to add one: its node was merged,
- * and a root must not be put above a level that is gone. With nodes of four entries.
+ * root_removed_test.c - the tree loses levels while an insert is about to add one: its node was
+ * merged, and a root must not be put above a level that is gone. With nodes of four entries.
  */
 #undef NDEBUG
 #include <assert.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// ends_test.cpp - the end of containers: static ones while a thread is in a section, which may be
+// lifetime_test.cpp - the end of containers: static ones while a thread is in a section, which may be
 // that of exit() itself, and those of a thread that is cancelled.
 #include "base/must.hpp"
 #include "lathwork/cxx/interval.hpp"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * between_test.c - two inserts of intervals that begin at one key, one within the other.
+ * interleaved_test.c - two inserts of intervals that begin at one key, one within the other.
  *
  * The set is built with its delay points. At each of those that the outer insert comes to before it
  * has locked anything, once, the hook inserts another interval as another thread might: both must

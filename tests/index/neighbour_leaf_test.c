@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * across_test.c - reads that go from one leaf to the next while both change for good. The index is
- * built with its delay points. At each of them in turn, another "thread" first inserts an item into
- * the leaf where the read began, which is a better answer, then erases the item at the border of
- * the other leaf, which was the answer. So the read may return either. An item further away was
- * never right: a read that does not look again at the leaves it has left returns it.
+ * neighbour_leaf_test.c - reads that go from one leaf to the next while both change for good. The
+ * index is built with its delay points. At each of them in turn, another "thread" first inserts an
+ * item into the leaf where the read began, which is a better answer, then erases the item at the
+ * border of the other leaf, which was the answer. So the read may return either. An item further
+ * away was never right: a read that does not look again at the leaves it has left returns it.
  */
 #undef NDEBUG
 #include <assert.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * broken_test.c - verify sees each invariant broken; dump; and what init, load and a flavour of RCU
+ * verify_test.c - verify sees each invariant broken; dump; and what init, load and a flavour of RCU
  * are given.
  */
 #undef NDEBUG

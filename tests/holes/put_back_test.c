@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * undo_test.c - a request puts back the item that its thread erased last (gap_undo), while another
- * thread changes the tree.
+ * put_back_test.c - a request puts back the item that its thread erased last (gap_undo), while
+ * another thread changes the tree.
  *
  * Nodes of four entries, two and more levels above the leaves, and lists without memory for more
  * nodes, in which some miss their downlinks. Each round the thread makes itself a bound by a
@@ -11,7 +11,7 @@
  * the request must have got a place that the erase made. When RCU gives nodes back differs from run
  * to run, so a seed may have to be played more than once.
  *
- * undo_test [lists [first seed]]; LATH_LONG=1: twenty times more lists.
+ * put_back_test [lists [first seed]]; LATH_LONG=1: twenty times more lists.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -41,7 +41,7 @@ static bool over;
 
 static void die(const char *what, const char *how)
 {
-	fprintf(stderr, "undo_test: %s (%s)\n", what, how);
+	fprintf(stderr, "put_back_test: %s (%s)\n", what, how);
 	exit(1);
 }
 
@@ -207,7 +207,8 @@ int main(int argc, char **argv)
 	over = true;
 	sem_post(&go);
 	pthread_join(thread, NULL);
-	printf("undo_test: %lu lists, %lu times an item was about to be put back; its erase raised "
+	printf("put_back_test: %lu lists, %lu times an item was about to be put back; its erase "
+	       "raised "
 	       "the leaf "
 	       "and %lu, %lu, %lu times 0, 1, 2 levels above; %lu times no memory, %lu nodes "
 	       "without a downlink in the end; %lu faults\n",

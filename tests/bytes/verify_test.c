@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * broken_test.c - lath_bytes_verify sees what is wrong with a set: one fault of each kind. And what
+ * verify_test.c - lath_bytes_verify sees what is wrong with a set: one fault of each kind. And what
  * init refuses.
  */
 #include <assert.h>

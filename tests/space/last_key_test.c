@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * ends_test.c - spaces that end with the last key there is, 2^64 - 1: all calls there, with all
+ * last_key_test.c - spaces that end with the last key there is, 2^64 - 1: all calls there, with all
  * flags; the space of all keys, of one key, of one unit of 2^51. At the end all memory has been
  * given back.
  */
@@ -342,6 +342,6 @@ int main(void)
 		all_keys(flags);
 		segments(flags);
 	}
-	printf("ends_test: 2^64 - 1 with %u flags\n", FLAGS);
+	printf("last_key_test: 2^64 - 1 with %u flags\n", FLAGS);
 	return 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * streams_test.c - ascending keys fill their leaves wherever they come: behind all others, in front
- * of them, and in several regions in rotation, as where each thread or file has a region of its
- * own.
+ * ascending_test.c - ascending keys fill their leaves wherever they come: behind all others, in
+ * front of them, and in several regions in rotation, as where each thread or file has a region of
+ * its own.
  */
 #include <stdio.h>
 
@@ -29,7 +29,7 @@ static void check(struct lath_index *list, const char *what, uint64_t keys)
 	lath_index_get_stats(list, &stats);
 	if (lath_index_verify(list, 5, report, sizeof(report)) || lath_index_count(list) != keys ||
 	    stats.leaves * (NODE_CAP - NODE_CAP / 16) > keys + REGIONS * 4 * NODE_CAP) {
-		fprintf(stderr, "streams_test: %s: %llu keys in %llu leaves of %d; %s\n", what,
+		fprintf(stderr, "ascending_test: %s: %llu keys in %llu leaves of %d; %s\n", what,
 			(unsigned long long)keys, (unsigned long long)stats.leaves, NODE_CAP,
 			report);
 		faults++;
@@ -65,6 +65,6 @@ int main(void)
 	streams(LATH_NODE_EACH, LATH_RANGES);
 	streams(LATH_HOLES, LATH_RANGES);
 	if (!faults)
-		printf("streams_test: leaves are full\n");
+		printf("ascending_test: leaves are full\n");
 	return faults != 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * between_test.c - a range that grows between two steps of a lock call of another one.
+ * interleaved_test.c - a range that grows between two steps of a lock call of another one.
  *
  * The locks are built with their delay points. A range of 16 keys has entered its class and is
  * alone there; then one that holds its last key grows away from it, into the same class, and is in

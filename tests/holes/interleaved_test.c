@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * between_test.c - whole calls between two steps of another one.
+ * interleaved_test.c - whole calls between two steps of another one.
  *
  * A call that stops where it holds no lock, while others begin and end, is two threads under one
  * schedule; so one thread plays it, at the library's delay points, and every run can be repeated by
  * its seed. Tiny nodes, a list with holes most often, now and then no memory: after each call all
- * invariants must hold, that no claim hides a hole among them. between_test [lists [first seed]];
- * LATH_LONG=1: a hundred times more lists.
+ * invariants must hold, that no claim hides a hole among them. interleaved_test [lists [first
+ * seed]]; LATH_LONG=1: a hundred times more lists.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -106,7 +106,7 @@ static void one_call(void)
 		break;
 	}
 	if (ret && ret != -EEXIST && ret != -ENOENT && ret != -ENOSPC && ret != -ENOMEM) {
-		fprintf(stderr, "between_test: a call said %d\n", ret);
+		fprintf(stderr, "interleaved_test: a call said %d\n", ret);
 		faults++;
 	}
 }
@@ -150,7 +150,7 @@ static void one_list(uint64_t seed)
 		if (lath_index_verify(&list, 5, report, sizeof(report)) ||
 		    lath_index_count(&list) != (uint64_t)count) {
 			fprintf(stderr,
-				"between_test: seed %llu, call %u: %s (%llu items, not %ld)\n",
+				"interleaved_test: seed %llu, call %u: %s (%llu items, not %ld)\n",
 				(unsigned long long)seed, i, report,
 				(unsigned long long)lath_index_count(&list), count);
 			faults++;
@@ -205,7 +205,7 @@ static void fence_moves(void)
 	lath_delay_hook = append_once;
 	if (lath_index_erase_item(&list, 80, NULL) || !inside ||
 	    lath_index_verify(&list, 5, report, sizeof(report))) {
-		fprintf(stderr, "between_test: fence_moves: %s\n", report);
+		fprintf(stderr, "interleaved_test: fence_moves: %s\n", report);
 		faults++;
 	}
 	lath_delay_hook = NULL;
@@ -225,7 +225,7 @@ int main(int argc, char **argv)
 	lath_delay_hook = others;
 	for (i = 0; i < lists && !faults; i++)
 		one_list(seed + i);
-	printf("between_test: %lu lists, %lu calls between the steps of others, %lu times no "
+	printf("interleaved_test: %lu lists, %lu calls between the steps of others, %lu times no "
 	       "memory, %lu "
 	       "faults\n",
 	       i, between, failing.failures, faults);

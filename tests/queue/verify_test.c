@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * broken_test.c - verify of the hybrid sees each thing broken; and blocks that run short.
+ * verify_test.c - verify of the hybrid sees each thing broken; and blocks that run short.
  */
 #undef NDEBUG
 #include <assert.h>

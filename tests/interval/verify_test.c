@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * broken_test.c - lath_intervals_verify sees what is wrong with a set: one fault of each kind. And
+ * verify_test.c - lath_intervals_verify sees what is wrong with a set: one fault of each kind. And
  * what init refuses, and lists at the end of the keys.
  */
 #include <assert.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * border_test.c - walks come down where they should: after inserts in any order, and erases, no
+ * separators_test.c - walks come down where they should: after inserts in any order, and erases, no
  * walk has to move right.
  *
  * Full leaves give entries to their right neighbours, whose low fences fall. A separator that does
@@ -66,7 +66,8 @@ int main(void)
 
 	/* between two full siblings a parent keeps a half-dead child: seen with up to 16 entries */
 	if (wide > (NODE_CAP < 64 ? 64 * KEYS : 0)) {
-		fprintf(stderr, "border_test: wide ranges: %llu moves to the right in %u walks\n",
+		fprintf(stderr,
+			"separators_test: wide ranges: %llu moves to the right in %u walks\n",
 			(unsigned long long)wide, KEYS);
 		return 1;
 	}
@@ -94,11 +95,11 @@ int main(void)
 		lath_index_fini(&list, NULL, NULL);
 		if (right) {
 			fprintf(stderr,
-				"border_test: flags %u: %llu moves to the right in %u walks\n",
+				"separators_test: flags %u: %llu moves to the right in %u walks\n",
 				flags[f], (unsigned long long)right, 2 * KEYS);
 			return 1;
 		}
 	}
-	printf("border_test: %u walks, none moved right\n", 4 * KEYS);
+	printf("separators_test: %u walks, none moved right\n", 4 * KEYS);
 	return 0;
 }

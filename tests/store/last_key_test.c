@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * ends_test.c - the last key there is, 2^64 - 1, and byte keys of 255s: every way through a store,
- * in chunks that end there exactly; changes that another thread forces to be made again; a shared
- * store whose repair finds it damaged. At the end all memory has been given back.
+ * last_key_test.c - the last key there is, 2^64 - 1, and byte keys of 255s: every way through a
+ * store, in chunks that end there exactly; changes that another thread forces to be made again; a
+ * shared store whose repair finds it damaged. At the end all memory has been given back.
  */
 #undef NDEBUG
 #include <assert.h>
@@ -458,6 +458,6 @@ int main(void)
 	made_again(LATH_STORE_BYTES, 0);
 	damaged();
 	marked_twice();
-	printf("ends_test: 2^64 - 1 and keys of 255s\n");
+	printf("last_key_test: 2^64 - 1 and keys of 255s\n");
 	return 0;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * falls_test.c - reads whose leaf changes each time they look. The index is built with its delay
- * points: between reading a leaf and looking at its word again the hook writes to a neighbour of
- * the key, as another thread might. A read that is disturbed for some time tries again; one that is
- * disturbed always takes the lock. Both give what an undisturbed one gives.
+ * read_retry_test.c - reads whose leaf changes each time they look. The index is built with its
+ * delay points: between reading a leaf and looking at its word again the hook writes to a neighbour
+ * of the key, as another thread might. A read that is disturbed for some time tries again; one that
+ * is disturbed always takes the lock. Both give what an undisturbed one gives.
  */
 #undef NDEBUG
 #include <assert.h>

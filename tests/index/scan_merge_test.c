@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * merged_test.c - leaves are merged, or the whole tree goes, at one delay point after the other of
- * a call that reads many leaves. Merging changes no item: a scan returns all of them and a count
+ * scan_merge_test.c - leaves are merged, or the whole tree goes, at one delay point after the other
+ * of a call that reads many leaves. Merging changes no item: a scan returns all of them and a count
  * counts each once, though the leaf to which they were about to go has died and is empty.
  */
 #undef NDEBUG
@@ -91,7 +91,7 @@ static void read_all(enum kind kind)
 		n = stats.items;
 	}
 	if (n != ITEMS)
-		fprintf(stderr, "merged_test: kind %d returned %llu items\n", (int)kind,
+		fprintf(stderr, "scan_merge_test: kind %d returned %llu items\n", (int)kind,
 			(unsigned long long)n);
 	assert(n == ITEMS);
 	for (i = 0; i < n; i++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * room_test.c - -ENOSPC is said only when it is true, while other threads free, take and move.
+ * false_enospc_test.c - -ENOSPC is said only when it is true, while other threads free, take and
+ * move.
  *
  *   permits   as many permits as slots (slots.h). A thread has one from before it takes a slot
  *             until after it freed it, so during each search one slot at least is free at every
@@ -11,8 +12,8 @@
  *             surely free, the answer was wrong; for EXACT, if that slot was
  *
  * The other threads insert and erase fillers: leaves are split and merged all the time, and more so
- * with nodes of four (hole_room_tiny). Threads wait at delay points now and then.
- * room_test; LATH_LONG=1: a hundred times more.
+ * with nodes of four (hole_false_enospc_tiny). Threads wait at delay points now and then.
+ * false_enospc_test; LATH_LONG=1: a hundred times more.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -54,10 +55,10 @@ static long permits;
 static uint64_t clock_now;
 static unsigned long faults;
 
-#define FAULT(...)                                                \
-	do {                                                      \
-		fprintf(stderr, "room_test: " __VA_ARGS__);       \
-		__atomic_fetch_add(&faults, 1, __ATOMIC_RELAXED); \
+#define FAULT(...)                                                  \
+	do {                                                        \
+		fprintf(stderr, "false_enospc_test: " __VA_ARGS__); \
+		__atomic_fetch_add(&faults, 1, __ATOMIC_RELAXED);   \
 	} while (0)
 
 static void wait_here(const char *point)
@@ -242,7 +243,8 @@ static void check_history(const struct worker *workers)
 			play(&h, &events[now], now);
 		*(h.surely_free ? &h.last_free : &h.last_full) = now;
 	}
-	printf("room_test: %lu of %lu refusals while slots were freed\n", h.close, h.refused);
+	printf("false_enospc_test: %lu of %lu refusals while slots were freed\n", h.close,
+	       h.refused);
 	if (!h.close)
 		FAULT("no slot was freed during a refusal: nothing was tested\n");
 	free(events);
@@ -274,8 +276,8 @@ static void run(bool with_history, unsigned int flags)
 		taken += workers[t].taken;
 		said += workers[t].refused;
 	}
-	printf("room_test: %s: %lu taken, %lu refused\n", with_history ? "history" : "permits",
-	       taken, said);
+	printf("false_enospc_test: %s: %lu taken, %lu refused\n",
+	       with_history ? "history" : "permits", taken, said);
 	if (with_history)
 		check_history(workers);
 	if (!taken || (with_history && !said) || !slots_sound())

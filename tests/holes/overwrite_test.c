@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * cover_test.c - threads that store ranges over many leaves, in a list with holes.
+ * overwrite_test.c - threads that store ranges over many leaves, in a list with holes.
  *
  * A stored range leaves half-dead nodes behind, and separators far to the right of their children.
  * So a thread that sums up a region walks over many nodes that belong to other parents, while those
  * are merged, retired and used again. Now and then such a thread waits between two nodes. At the
- * end all invariants must hold. cover_test [lists]; LATH_LONG=1: fifty times more.
+ * end all invariants must hold. overwrite_test [lists]; LATH_LONG=1: fifty times more.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -105,8 +105,8 @@ static int one_list(uint64_t seed)
 		pthread_join(thread[t], NULL);
 	rule = lath_index_verify(&list, 5, text, sizeof(text));
 	if (rule)
-		fprintf(stderr, "cover_test: list %llu: rule %d: %s\n", (unsigned long long)seed,
-			rule, text);
+		fprintf(stderr, "overwrite_test: list %llu: rule %d: %s\n",
+			(unsigned long long)seed, rule, text);
 	lath_index_fini(&list, NULL, NULL);
 	return rule ? 1 : 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * between_test.c - whole calls between two steps of a change of a number in a store.
+ * interleaved_test.c - whole calls between two steps of a change of a number in a store.
  *
  * The index is built with its delay points. Where a change has found a leaf and not yet locked it,
  * another thread's calls are made: each script at the first such point, the second, and so on.
@@ -124,7 +124,7 @@ int main(void)
 				scripts++;
 	}
 	lath_store_close(store);
-	printf("between_test: other calls at %u points\n", scripts);
+	printf("interleaved_test: other calls at %u points\n", scripts);
 	assert(scripts > 20);
 	return 0;
 }

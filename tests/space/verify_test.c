@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* broken_test.c - lath_space_verify sees what is wrong with a space: one fault of each kind, in
+/* verify_test.c - lath_space_verify sees what is wrong with a space: one fault of each kind, in
  * each place. */
 #undef NDEBUG
 #include <assert.h>

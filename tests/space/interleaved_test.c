@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * between_test.c - whole calls between two steps of another call on a space.
+ * interleaved_test.c - whole calls between two steps of another call on a space.
  *
  * Where a call on the index beneath has found a leaf and not yet locked it, and where a slot is
  * allocated, no lock is held: there another call begins and ends, as another thread might make it.

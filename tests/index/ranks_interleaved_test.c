@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * ranks_between_test.c - rank, select and count_range between two steps of other calls, and other
- * calls between two of their steps.
+ * ranks_interleaved_test.c - rank, select and count_range between two steps of other calls, and
+ * other calls between two of their steps.
  *
  * One thread plays them at the library's delay points where no lock is held, so every run can be
  * repeated by its seed. Tiny nodes; now and then no memory, so that nodes stay without a downlink.
  * A key is sure (its item must be counted), possible (it may be: a call about it is under way, or
  * was during the question), or neither. Each answer must lie between the sure and the possible
- * ones; between calls it must be exact. ranks_between_test [indexes [first seed]]; LATH_LONG=1: ten
- * times more.
+ * ones; between calls it must be exact. ranks_interleaved_test [indexes [first seed]]; LATH_LONG=1:
+ * ten times more.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -44,10 +44,10 @@ static uint64_t below(uint64_t n)
 	return (state >> 33) % n;
 }
 
-#define FAULT(...)                                              \
-	do {                                                    \
-		fprintf(stderr, "ranks_between: " __VA_ARGS__); \
-		faults++;                                       \
+#define FAULT(...)                                                  \
+	do {                                                        \
+		fprintf(stderr, "ranks_interleaved: " __VA_ARGS__); \
+		faults++;                                           \
 	} while (0)
 
 /* Calls about the keys [first, last] begin, end. */
@@ -276,7 +276,8 @@ int main(int argc, char **argv)
 	lath_delay_hook = others;
 	for (i = 0; i < indexes && !faults; i++)
 		one_index(seed + i);
-	printf("ranks_between: %lu indexes, %lu calls between the steps of others, %lu answers, "
+	printf("ranks_interleaved: %lu indexes, %lu calls between the steps of others, %lu "
+	       "answers, "
 	       "%lu times no memory, %lu faults\n",
 	       i, between, answers, failing.failures, faults);
 	return faults || !between || !failing.failures || failing.outstanding;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * moves_test.c - a hole that moves while it is searched for.
+ * moving_hole_test.c - a hole that moves while it is searched for.
  *
  * All slots but one are in use (slots.h), and at no moment is there none: the range in another slot
  * is freed first, and then the free slot is taken. A search that meets neither, because one is
@@ -11,7 +11,7 @@
  *   held      the thread that frees stops at a delay point, its change half done, until the search
  *             had its time
  *
- * moves_test; LATH_LONG=1: more rounds.
+ * moving_hole_test; LATH_LONG=1: more rounds.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -36,7 +36,8 @@ static unsigned long searches, moves, faults;
 static void fault(const char *what, const struct lath_hole_request *want, int ret)
 {
 	fprintf(stderr,
-		"moves_test: %s: policy %d, size %llu, align %llu, hint %llu, below %llu: %d\n",
+		"moving_hole_test: %s: policy %d, size %llu, align %llu, hint %llu, below %llu: "
+		"%d\n",
 		what, (int)want->policy, (unsigned long long)want->size,
 		(unsigned long long)want->align, (unsigned long long)want->hint,
 		(unsigned long long)want->below, ret);
@@ -329,7 +330,7 @@ static void held(void)
 		waited = 0;
 		for (i = 0; i < ROUNDS / 8 && !faults; i++)
 			waited += held_once(points[p], i);
-		printf("moves_test: %u searches waited at \"%s\"\n", waited, points[p]);
+		printf("moving_hole_test: %u searches waited at \"%s\"\n", waited, points[p]);
 	}
 	lath_delay_hook = NULL;
 	faults += !slots_sound();
@@ -341,7 +342,7 @@ int main(void)
 	between(0);
 	between(LATH_NODE_EACH);
 	held();
-	printf("moves_test: %lu searches, a hole moved %lu times, %lu faults\n", searches, moves,
-	       faults);
+	printf("moving_hole_test: %lu searches, a hole moved %lu times, %lu faults\n", searches,
+	       moves, faults);
 	return faults || moves < searches / 2;
 }

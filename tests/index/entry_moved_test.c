@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * moved_test.c - reads, and erases, whose leaf changes for good while they are in it. The index is
- * built with its delay points: when a call has its leaf and not yet searched it, or has found its
- * entry and not yet copied it or locked the leaf, the hook moves the entry, as another thread
- * might: one position up, one down, or into another leaf. No item that the call is about changes,
- * so it must return what it returns undisturbed.
- * (falls_test.c changes versions alone: a read that does not look at them again passes there.)
+ * entry_moved_test.c - reads, and erases, whose leaf changes for good while they are in it. The
+ * index is built with its delay points: when a call has its leaf and not yet searched it, or has
+ * found its entry and not yet copied it or locked the leaf, the hook moves the entry, as another
+ * thread might: one position up, one down, or into another leaf. No item that the call is about
+ * changes, so it must return what it returns undisturbed. (read_retry_test.c changes versions
+ * alone: a read that does not look at them again passes there.)
  */
 #undef NDEBUG
 #include <assert.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * between_test.c - whole calls between two steps of a clone, of the trim of an index, and of a
+ * interleaved_test.c - whole calls between two steps of a clone, of the trim of an index, and of a
  * search to the left. The index is built with its delay points; at one of them another call begins
  * and ends.
  */
