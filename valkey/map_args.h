@@ -2,8 +2,8 @@
 /*
  * map_args.h - arguments, keys and replies that the commands of maps share.
  *
- * A key that is not there has no kind, and no entry of any: what reads takes the entries and bounds
- * of all kinds for it.
+ * An absent key has no kind. Commands that read it accept arguments of every kind, and find no
+ * entries.
  */
 #ifndef LATH_VALKEY_MAP_ARGS_H
 #define LATH_VALKEY_MAP_ARGS_H

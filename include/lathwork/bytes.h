@@ -47,9 +47,10 @@
  * while you use it.
  *
  * Cost. 21 bytes per record in trees after random inserts, 22 to 27 in arrays of twenty and more,
- * up to 70 in those of two. A lookup touches one record, and the lines of one lookup in a tree for
- * each eight bytes that do not tell its key from 128 others; bytes in which all records of a tree
- * agree cost nothing. A tree that has lost its last record stays until the end of the set.
+ * up to 70 in those of two. A lookup searches a tree by eight bytes of the key, and the next tree
+ * by the next eight while more than 128 keys agree so far; then it reads one record. Bytes that all
+ * keys of a tree have in common are skipped. A tree that has lost its last record stays until the
+ * end of the set.
  */
 #ifndef LATHWORK_BYTES_H
 #define LATHWORK_BYTES_H

@@ -35,9 +35,9 @@
  * after 32 of them, at those that are longer by the alignment, and then for the lowest place. If
  * all of them were outside the limits, or without memory for that index, it looks at every leaf
  * that may hold the request. Memory: 128 bytes more per leaf, 5,248 bytes more per inner node; the
- * index by length takes 18 to 25 bytes per free run. Where its last search ended and what its last
- * erase changed takes each thread of the process 320 bytes of thread-local storage, whether it uses
- * an index of holes or not; in the kernel each processor.
+ * index by length takes 18 to 25 bytes per free run. Each thread of the process has 320 bytes of
+ * thread-local storage for where its last search ended and what its last erase changed, whether it
+ * uses an index of holes or not; in the kernel each processor.
  */
 #ifndef LATHWORK_HOLE_H
 #define LATHWORK_HOLE_H

@@ -16,12 +16,13 @@
  *     lath_range_unlock(&locks, &hold);
  *     lath_range_locks_fini(&locks);
  *
- * A hold is the caller's memory, on its stack or in its own structure. From the call that
- * locks until unlock it must neither move nor be used for another range. So lock, resize and unlock
- * allocate nothing, and fail only as said below. Not recursive: a thread that locks a range that
- * overlaps its own exclusive one waits for itself, and so it may when both are shared and
- * another thread waits between the two calls. A thread may hold any number of ranges,
- * but one that holds a range and waits for another may wait for ever: see LATH_RANGE_DEADLOCKS.
+ * A hold is the caller's memory, on its stack or in its own structure. From the call that locks
+ * until unlock it must neither move nor be used for another range. So lock, resize and unlock
+ * allocate nothing, and fail only as said below. Not recursive: a thread deadlocks if it locks a
+ * range that overlaps one that it holds, unless both are shared. Two shared ones deadlock too if
+ * another thread's exclusive range queues between the two calls. A thread may hold any number of
+ * ranges; to hold one and wait for another may deadlock with other threads: see
+ * LATH_RANGE_DEADLOCKS.
  *
  * Threads. All calls but init and fini may run concurrently; a hold is used by one thread at a
  * time, not always the same. Guarantees:

@@ -82,12 +82,12 @@ LATH_API int lath_small_insert_item(struct lath_small *small, const struct lath_
 /* 0 (*old, if not NULL, is the item) | -ENOENT. Never fails for want of memory: without
  * memory for a smaller block the container keeps the one that it has. */
 LATH_API int lath_small_erase_item(struct lath_small *small, uint64_t key, struct lath_item *old);
-/* 0 (*old, if not NULL, is the item before) | -ENOENT | -ENOMEM: not in an index, and not in a
- * block if the value has at most lath_small_value_bytes() bytes */
+/* 0 (*old, if not NULL, is the item before) | -ENOENT | -ENOMEM: only of a block,
+ * and only if the value has more than lath_small_value_bytes() bytes */
 LATH_API int lath_small_replace_item(struct lath_small *small, uint64_t key, uint64_t value,
 				     struct lath_item *old);
-/* Changes the size of the item that starts at key: 0 | -ENOENT | -EEXIST | -EINVAL | -ENOMEM: not
- * if the size is smaller than before */
+/* Changes the size of the item that starts at key: 0 | -ENOENT | -EEXIST | -EINVAL | -ENOMEM:
+ * only if the size grows */
 LATH_API int lath_small_resize(struct lath_small *small, uint64_t key, uint64_t size);
 /* Cuts the item that covers `at` in two; the right part starts there and has the value `value`: 0 |
  * -ENOENT | -EEXIST (an item starts at `at`) | -ENOMEM */

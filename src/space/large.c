@@ -172,9 +172,9 @@ static int alloc_in_segments(const struct large_request *r, unsigned int sources
 	return ret;
 }
 
-/* Serves a request from the index (a small one first from arenas), then, if there are arenas, under
- * pressure from the index and the arenas. asked: the index has just refused it. 0 | -ENOSPC |
- * -EINVAL | -ENOMEM. No lock held. */
+/* Allocates for a request. In turn: a new arena, if it is small; the index, unless `asked`, which
+ * says that the index has just refused it; and, once arenas and magazines have given back what they
+ * do not need, the index and the arenas again. 0 | -ENOSPC | -EINVAL | -ENOMEM. No lock held. */
 static int serve(const struct large_request *r, bool asked, u64 *key)
 {
 	int ret = r->small ? alloc_in_segments(r, IN_MORE_ARENAS, key) : -ENOSPC;

@@ -641,8 +641,8 @@ static void bound_set(const struct search *s, const struct lath_hole_request *wa
 	bound->undo.leaf = NULL;
 }
 
-/* Is the place of the item that the caller erased last the lowest one for the request, for which
- * the bound holds? */
+/* Whether the place of the item that the caller erased last is the lowest that serves the request.
+ * The caller has found that no hole below the bound does. */
 static bool back_serves(struct search *s, const struct lath_hole_request *want,
 			const struct bound *bound)
 {

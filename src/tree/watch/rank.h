@@ -23,9 +23,10 @@
  *
  * An item counts as one, or in a tree with weights as many as tree->weight() says of its value: a
  * record of a set of byte keys is one, an array of records as many as it has (set/bytes/count.c).
- * The weight of an item may change while nothing changes in the tree. Who changed it calls
- * count_weight_changed() then. Whoever counts marks the leaf first and looks at weights then, so
- * one of the two sees what the other did. Read "the weights of the items" for their number in C1.
+ * The weight of an item may change while nothing changes in the tree. The caller that changed it
+ * calls count_weight_changed() afterwards. A thread that counts marks the leaf before it reads
+ * weights, so one of the two sees what the other did. Read "the weights of the items" for their
+ * number in C1.
  *
  * `count_lock` serialises refreshing and outdating. Otherwise a thread could find the mark cleared
  * by another one that has not outdated all counts yet; or outdate a count that is at once computed
