@@ -92,14 +92,6 @@ void one_leaf(structure& s, worker& w, u64 items) {
     s.update((items / 2 + 1 + w.number % 32) * stride, 5);
 }
 
-// One writes a key that the others read.
-void one_writer(structure& s, worker& w, u64 items) {
-    if (w.number)
-        s.get((items / 2 + 1) * stride);
-    else
-        s.update((items / 2 + 1) * stride, 5);
-}
-
 void mixed(structure& s, worker& w, u64 items) {
     if (w.random.below(2))
         return look_up(s, w, items);
@@ -170,15 +162,10 @@ const std::vector<load>& loads() {
         {"lookups", "random keys that are there", &subject::points, fill_points, look_up, false},
         {"inserts", "random new keys", &subject::points, fill_points, insert, true},
         {"tail", "keys in order, from one counter", &subject::points, fill_points, append, true},
-        {"fill", "random keys, into nothing", &subject::points, fill_points, insert, true, 1, true},
-        {"grow", "random new keys, a tenth of those there", &subject::points, fill_points, insert,
-         true, 10},
         {"hot", "half updates, half lookups, zipf .99", &subject::points, fill_points, hot, false},
         {"one-key", "all update one key", &subject::points, fill_points, one_key, false},
         {"one-leaf", "each updates its own key, all in one leaf", &subject::points, fill_points,
          one_leaf, false},
-        {"one-writer", "one updates a key that the others read", &subject::points, fill_points,
-         one_writer, false},
         {"mixed", "half lookups, a quarter inserts, a quarter erases", &subject::points,
          fill_points, mixed, false},
         {"ranges", "half lookups of a point; ranges of up to 4 KiB put in and taken out",
@@ -199,7 +186,7 @@ const std::vector<load>& loads() {
 const std::vector<subject>& subjects() {
     static const std::vector<subject> all = [] {
         std::vector<subject> v = {lathwork_subject()};
-        for (const auto& more : {set_subjects(), linux_subjects(), absl_subjects()})
+        for (const auto& more : {linux_subjects(), absl_subjects()})
             v.insert(v.end(), more.begin(), more.end());
         v.push_back(btree_subject());
         for (const subject& s : known_subjects())

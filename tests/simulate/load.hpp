@@ -69,7 +69,7 @@ struct subject {
 };
 // Those that are built, ours first.
 const std::vector<subject>& subjects();
-std::vector<subject> set_subjects(), linux_subjects(), absl_subjects(), known_subjects();
+std::vector<subject> linux_subjects(), absl_subjects(), known_subjects();
 subject lathwork_subject(), btree_subject();
 
 // Adds one to a word that all threads share. Returns what it was.
@@ -91,9 +91,6 @@ struct load {
     void (*fill)(structure& s, u64 items);
     void (*call)(structure& s, worker& w, u64 items);
     bool grows; // the structure grows with each call
-    // 0, or the calls are one for this many items, and all count. There are items before, or none.
-    unsigned items_per_call = 0;
-    bool empty = false;
 };
 const std::vector<load>& loads();
 

@@ -101,7 +101,7 @@ struct turn {
 };
 
 costs cost;
-bool waits_are_short, each_maps;
+bool waits_are_short;
 unsigned cores, self, calls_made;
 bool running, filling = true;
 std::array<core, most_cores + 2> all; // the last but one frees, the last one is the program
@@ -393,7 +393,6 @@ void* map(std::size_t size) {
 } // namespace
 
 void short_waits(bool yes) { waits_are_short = yes; }
-void map_each(bool yes) { each_maps = yes; }
 
 void begin(unsigned n, const costs& c) {
     cost = c;
@@ -569,7 +568,7 @@ void simulate_pages(std::size_t size) {
         if (c.clock < free)
             c.clock = free + cost.wake;
     };
-    if (each_maps || size > area_size / 4 || size > area_left) {
+    if (size > area_size / 4 || size > area_left) {
         area_left = area_size;
         wait_until(std::max(readers_until, writer_until));
         writer_until = c.clock += cost.mapping;

@@ -71,8 +71,6 @@ constexpr unsigned most_cores = 128, cluster_size = 8;
 void begin(unsigned cores, const costs& costs);
 // Whether threads that wait for a node wait as those that hold one do.
 void short_waits(bool yes);
-// Whether each request for pages makes its own mapping, instead of one for 4 MiB of them.
-void map_each(bool yes);
 // Runs calls on all cores until `calls` have ended; those after the first `warm` count.
 outcome run(const std::function<void(unsigned core)>& call, std::uint64_t warm,
             std::uint64_t calls);

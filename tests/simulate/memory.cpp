@@ -99,14 +99,6 @@ void sched_free(void* block) {
         pools[allocating_core()].free[size_of(block) / step].push_back(block);
 }
 
-// In the place of mmap() and the like in src/store/pages.c: what is mapped anew is memory of the
-// machine, what is mapped at an address is there already.
-void* simulate_mmap(void* address, std::size_t size, int, int, int, long) {
-    return address ? address : reinterpret_cast<void*>(take_pages(size));
-}
-int simulate_munmap(void*, std::size_t) { return 0; }
-int simulate_madvise(void*, std::size_t, int) { return 0; }
-
 void* simulate_malloc(std::size_t size) { return allocate(size, 16); }
 void* simulate_aligned_alloc(std::size_t align, std::size_t size) { return allocate(size, align); }
 void simulate_free(void* block) { sched_free(block); }

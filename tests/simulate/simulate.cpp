@@ -59,8 +59,7 @@ struct plan {
 point run_here(const plan& p, const costs& cost) {
     begin(p.cores, cost);
     std::unique_ptr<structure> s = (p.what->*p.how->make)();
-    if (!p.how->empty)
-        p.how->fill(*s, p.items);
+    p.how->fill(*s, p.items);
     s->filled();
     std::vector<worker> workers(p.cores);
     u64* shared = new (memory(64, 64)) u64{0};
@@ -174,16 +173,6 @@ void print_point(const options& o, const plan& p, const point& r, double one, bo
     std::fflush(stdout);
 }
 
-// A load whose calls are one for this many items makes that many, and all count.
-plan planned(const subject& s, const load& l, unsigned cores, u64 items, u64 warm, u64 calls,
-             const options& o) {
-    if (l.items_per_call) {
-        calls = std::max<u64>(items / l.items_per_call, 1);
-        warm = 0;
-    }
-    return {&s, &l, cores, items, warm, calls, o.seed, o.hot};
-}
-
 // Compares with what was measured, and how long a call of two threads takes by one of one thread.
 // Returns how many points are further off than a quarter.
 unsigned compare(const options& o, const calibration& c) {
@@ -200,7 +189,8 @@ unsigned compare(const options& o, const calibration& c) {
                 auto m = c.large.find({s.name, l.name, n});
                 if (m == c.large.end())
                     continue;
-                point p = run_plan(planned(s, l, n, large_items, large_warm, large_calls, o), cost);
+                point p = run_plan({&s, &l, n, large_items, large_warm, large_calls, o.seed, o.hot},
+                                   cost);
                 double error = p.ns() / m->second - 1;
                 all++;
                 off += std::fabs(error) > 0.25;
@@ -245,7 +235,7 @@ void simulate_all(const options& o, const calibration& c) {
             double one = 0;
             for (unsigned n : o.cores) {
                 u64 calls = o.calls ? o.calls : std::max<u64>(60000, u64{n} * 2000);
-                plan p = planned(s, l, n, o.items, calls / 2, calls, o);
+                plan p = {&s, &l, n, o.items, calls / 2, calls, o.seed, o.hot};
                 point r = run_plan(p, cost);
                 if (n == 1)
                     one = r.rate();
@@ -278,7 +268,6 @@ figures.
   --hot N           the N (at most 16) lines for which the cores wait longest
   --machine FILE    costs, as `measure` writes them
   --short-waits     threads that wait for a node look for it all the time: without src/sys/crowd.c
-  --map-each        each request for pages maps them by itself: without the areas of src/sys/user.c
   --validate        compare with the times in the file of costs; exit code 1: one is more than
                     a quarter off
   --json            JSON on stdout
@@ -309,28 +298,19 @@ int main(int argc, char** argv) {
         HOT,
         MACHINE,
         SHORT,
-        MAP_EACH,
         VALIDATE,
         JSON,
         LIST,
         HELP
     };
     const option names[] = {
-        {"cores", 1, nullptr, CORES},
-        {"workload", 1, nullptr, LOAD},
-        {"subject", 1, nullptr, SUBJECT},
-        {"items", 1, nullptr, ITEMS},
-        {"calls", 1, nullptr, CALLS},
-        {"seed", 1, nullptr, SEED},
-        {"hot", 1, nullptr, HOT},
-        {"machine", 1, nullptr, MACHINE},
-        {"short-waits", 0, nullptr, SHORT},
-        {"map-each", 0, nullptr, MAP_EACH},
-        {"validate", 0, nullptr, VALIDATE},
-        {"json", 0, nullptr, JSON},
-        {"list", 0, nullptr, LIST},
-        {"help", 0, nullptr, HELP},
-        {},
+        {"cores", 1, nullptr, CORES},       {"workload", 1, nullptr, LOAD},
+        {"subject", 1, nullptr, SUBJECT},   {"items", 1, nullptr, ITEMS},
+        {"calls", 1, nullptr, CALLS},       {"seed", 1, nullptr, SEED},
+        {"hot", 1, nullptr, HOT},           {"machine", 1, nullptr, MACHINE},
+        {"short-waits", 0, nullptr, SHORT}, {"validate", 0, nullptr, VALIDATE},
+        {"json", 0, nullptr, JSON},         {"list", 0, nullptr, LIST},
+        {"help", 0, nullptr, HELP},         {},
     };
     options o;
     try {
@@ -364,9 +344,6 @@ int main(int argc, char** argv) {
                 break;
             case SHORT:
                 short_waits(true);
-                break;
-            case MAP_EACH:
-                map_each(true);
                 break;
             case VALIDATE:
                 o.validate = true;
