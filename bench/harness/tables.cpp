@@ -17,7 +17,6 @@ table ranks_table();
 #ifdef LATH_TABLE_SCAN
 table scan_table();
 #endif
-table snapshots_table();
 table sort_table();
 table store_table();
 
@@ -28,7 +27,7 @@ std::vector<table> all_tables() {
 #ifdef LATH_TABLE_SCAN
         scan_table(),
 #endif
-        snapshots_table(),     sort_table(),  store_table(),
+        sort_table(),          store_table(),
     };
 }
 

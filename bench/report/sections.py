@@ -53,18 +53,6 @@ SECTIONS = {
                  ("insert, {n}", "insert/*", "time"), ("ten inserts and a rank, {n}", "mixed/*", "time"),
                  ("rank, {n}, 2 threads", "rank/*/2", "time"), ("bytes a key, {n}", "bytes/*", "bytes")],
     },
-    "snapshots": {
-        "title": "Snapshots",
-        "job": "read a set of byte keys as it was at one moment, while it changes",
-        "why": "A snapshot takes the present time under one lock; each key leads to its older records. A map without versions is copied "
-               "as a whole.",
-        "headline": [("Snapshots, {n} keys: get at a snapshot", "get-at/*", "time")],
-        "lines": [],
-        "bars": [("get, {n}", "get/*", "time"), ("get at a snapshot, {n}", "get-at/*", "time"),
-                 ("get at a snapshot, all replaced since, {n}", "get-old/*", "time"),
-                 ("a key and ten more at a snapshot, {n}", "seek-at/*", "time"), ("replace, {n}", "put/*", "time"),
-                 ("replace, a snapshot is held, {n}", "put-held/*", "time")],
-    },
     "interval": {
         "title": "Intervals that overlap",
         "job": "intervals of any length: which of them cover a point or meet a range; insert and erase between",
@@ -219,7 +207,6 @@ ABOUT = {
     "rbtree-malloc-thp": "a red-black tree of malloc'ed nodes on 2 MiB pages",
     "rbtree-mimalloc": "a red-black tree with mimalloc on large pages",
     "split-list-seed": "the split list as first proposed", "std-map": "std::map",
-    "std-map-copy": "std::map, copied by each snapshot", "lathwork-bytes": "the set of byte keys without snapshots",
     "split-list-seed-f5": "the first split list, 5 chains", "split-list-seed-f17": "the first split list, 17 chains",
     "std-multimap": "std::multimap", "std-priority-queue": "std::priority_queue, a binary heap",
     "tbb": "oneTBB's concurrent_map", "vector": "std::vector<T>, which cannot be a queue",

@@ -47,7 +47,6 @@ enum class op : std::uint8_t {
     starts, // the item that starts at the point
     above, // the first one that starts behind the point
     below,
-    whole, // all items at one moment
 };
 
 struct item {
@@ -65,7 +64,6 @@ struct call {
     unsigned expected = 0;     // of erase_if, erase_part, replace_if
     unsigned last = points, align = 1; // of take, hole: in [key, last), a multiple
     bool silent = false;     // it does not tell what there was before
-    const state* all = nullptr; // of whole
 };
 
 inline std::uint32_t value_at(const state& s, unsigned point) { return s[point] & ~start_bit; }
@@ -113,7 +111,6 @@ inline bool reads(op what) {
     case op::starts:
     case op::above:
     case op::below:
-    case op::whole:
         return true;
     default:
         return false;
@@ -122,8 +119,6 @@ inline bool reads(op what) {
 
 inline bool play_read(const state& s, const call& c) {
     switch (c.what) {
-    case op::whole:
-        return s == *c.all;
     case op::lookup:
         return c.got == item_at(s, c.key);
     case op::value:

@@ -55,7 +55,6 @@ std::unique_ptr<program> index_program();
 std::unique_ptr<program> ranks_program();
 std::unique_ptr<program> bytes_program();
 std::unique_ptr<program> interval_program();
-std::unique_ptr<program> versions_program();
 std::unique_ptr<program> store_program();
 std::unique_ptr<program> range_lock_program();
 std::unique_ptr<program> regions_program();

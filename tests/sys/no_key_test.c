@@ -15,7 +15,6 @@
 #include "lathwork/small.h"
 #include "lathwork/space.h"
 #include "lathwork/store.h"
-#include "lathwork/versions.h"
 
 static void key_of(void *ctx, uint64_t value, struct lath_bytes_key *key)
 {
@@ -27,12 +26,10 @@ static void key_of(void *ctx, uint64_t value, struct lath_bytes_key *key)
 static void make_all(int expected)
 {
 	const struct lath_bytes_records records = { key_of, NULL, 0 };
-	const struct lath_versions_records versions_of = { .key_of = key_of };
 	static struct lath_small small;
 	static struct lath_index index;
 	static struct lath_intervals intervals;
 	static struct lath_bytes bytes;
-	static struct lath_versions versions;
 	static struct lath_range_locks locks;
 	struct lath_space_config config = LATH_SPACE_CONFIG_INIT;
 	struct lath_item item = { 0, 1, 0 };
@@ -44,7 +41,6 @@ static void make_all(int expected)
 	assert(lath_index_init(&index, NULL) == expected);
 	assert(lath_intervals_init(&intervals, LATH_HALF_OPEN, NULL) == expected);
 	assert(lath_bytes_init(&bytes, &records, NULL) == expected);
-	assert(lath_versions_init(&versions, &versions_of, NULL) == expected);
 	assert(lath_range_locks_init(&locks, NULL) == expected);
 	assert(lath_space_create(&space, &config) == expected);
 	assert(lath_store_open(&store, "mem:", NULL) == expected);
@@ -59,7 +55,6 @@ static void make_all(int expected)
 	lath_store_close(store);
 	lath_space_destroy(space);
 	lath_range_locks_fini(&locks);
-	lath_versions_fini(&versions);
 	lath_bytes_fini(&bytes, NULL, NULL);
 	lath_intervals_fini(&intervals, NULL, NULL);
 	lath_index_fini(&index, NULL, NULL);

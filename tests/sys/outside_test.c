@@ -13,7 +13,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -27,7 +26,6 @@
 #include "lathwork/range_lock.h"
 #include "lathwork/space.h"
 #include "lathwork/store.h"
-#include "lathwork/versions.h"
 #include "base/must.h"
 
 #define SKIPPED 77
@@ -51,7 +49,6 @@ static struct lath_index list;
 static struct lath_store *store;
 static struct lath_space *space;
 static struct lath_intervals intervals;
-static struct lath_versions versions;
 static struct lath_range_locks locks;
 
 static double now(void)
@@ -70,35 +67,14 @@ static pthread_t start(void *(*work)(void *), void *arg)
 	return thread;
 }
 
-struct row {
-	struct lath_version version;
-	uint64_t key;
-};
-
-static void row_key(void *ctx, uint64_t value, struct lath_bytes_key *key)
-{
-	(void)ctx;
-	key->data = &((const struct row *)(uintptr_t)value)->key;
-	key->size = 8;
-}
-
-static void row_free(void *ctx, void *row)
-{
-	(void)ctx;
-	free(row);
-}
-
 static void make_all(void)
 {
-	const struct lath_versions_records records = { row_key, row_free, NULL,
-						       offsetof(struct row, version), 0 };
 	struct lath_space_config config = { .size = sizeof(config), .high = 1 << 20, .unit = 1 };
 
 	MUST(!lath_index_init(&list, NULL));
 	MUST(!lath_store_open(&store, "mem:", NULL));
 	MUST(!lath_space_create(&space, &config));
 	MUST(!lath_intervals_init(&intervals, LATH_HALF_OPEN, NULL));
-	MUST(!lath_versions_init(&versions, &records, NULL));
 	MUST(!lath_range_locks_init(&locks, NULL));
 }
 
@@ -140,20 +116,6 @@ static void change_intervals(uint64_t n)
 		lath_intervals_erase(&intervals, &interval);
 }
 
-static void change_versions(uint64_t n)
-{
-	struct row *row = malloc(sizeof(*row));
-	struct lath_snapshot snapshot;
-
-	if (!row)
-		return;
-	row->key = n % 4;
-	if (lath_versions_put(&versions, row, NULL))
-		free(row);
-	lath_snapshot_take(&versions, &snapshot);
-	lath_snapshot_release(&versions, &snapshot);
-}
-
 static void lock_ranges(uint64_t n)
 {
 	struct lath_range_hold hold;
@@ -163,8 +125,7 @@ static void lock_ranges(uint64_t n)
 }
 
 static void (*const changes[])(uint64_t n) = { change_list,  look_list,	       change_store,
-					       change_space, change_intervals, change_versions,
-					       lock_ranges };
+					       change_space, change_intervals, lock_ranges };
 #define CHANGES (sizeof(changes) / sizeof(changes[0]))
 
 static void fill_and_end(void)
@@ -448,7 +409,6 @@ static void end_all(void)
 {
 	lath_index_fini(&list, NULL, NULL);
 	lath_intervals_fini(&intervals, NULL, NULL);
-	lath_versions_fini(&versions);
 	lath_space_destroy(space);
 	lath_store_close(store);
 }
