@@ -55,29 +55,6 @@ static void any_free(void *ctx, void *block, size_t size)
 	kfree(block);
 }
 
-static void later_work(struct work_struct *work)
-{
-	struct lath_later *later = container_of(work, struct lath_later, work);
-
-	later->func(later);
-}
-
-static void later_retired(struct rcu_head *head)
-{
-	schedule_work(&container_of(head, struct lath_later, rcu)->work);
-}
-
-void lath_later_init(struct lath_later *later, void (*func)(struct lath_later *later))
-{
-	INIT_WORK(&later->work, later_work);
-	later->func = func;
-}
-
-void lath_later_call(const struct lath_rcu *rcu, struct lath_later *later)
-{
-	call_rcu(&later->rcu, later_retired);
-}
-
 void lath_any_allocator(struct lath_allocator *allocator, gfp_t gfp)
 {
 	allocator->alloc = any_alloc;

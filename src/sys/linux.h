@@ -38,7 +38,6 @@
 #include <linux/string.h>
 #include <linux/types.h>
 #include <linux/wait_bit.h>
-#include <linux/workqueue.h>
 
 /* The kernel's memory manager has macros of these names; the library has functions. */
 #undef node_clear
@@ -357,24 +356,6 @@ static inline void lath_retired_end(void)
 static inline void lath_retire_drain(const struct lath_rcu *rcu)
 {
 	rcu_barrier();
-}
-
-/* A call after a grace period that changes structures. A worker makes it: RCU's own callbacks run
- * in softirqs, where an index without LATH_ANY_CONTEXT is not written to. */
-struct lath_later {
-	struct rcu_head rcu;
-	struct work_struct work;
-	void (*func)(struct lath_later *later);
-};
-
-void lath_later_init(struct lath_later *later, void (*func)(struct lath_later *later));
-/* Calls func(later) after a grace period. Does not wait. May be called with locks held and in a
- * read-side critical section; not again until func has begun. */
-void lath_later_call(const struct lath_rcu *rcu, struct lath_later *later);
-/* After lath_retire_drain(): waits until a call that has begun has returned. May sleep. */
-static inline void lath_later_end(struct lath_later *later)
-{
-	flush_work(&later->work);
 }
 
 /* Returns the flags for an allocation: GFP_KERNEL if the caller may sleep. A kernel that counts

@@ -31,7 +31,6 @@
  *              locks and another unlocks
  *   readers    lath_reader_enter lath_reader_exit lath_retire lath_retired lath_retired_end
  *              lath_retire_drain lath_retire_ended
- *              struct lath_later: lath_later_init lath_later_call lath_later_end
  *   text       snprintf  lath_environment lath_warn (user space alone)
  *   services   lath_pages_alloc lath_pages_free lath_pages_discard LATH_DISCARDS lath_page_size
  *              lath_block_alloc lath_small_alloc lath_block_free lath_fetch_add lath_fetch_or

@@ -385,39 +385,6 @@ static inline void lath_retire_drain(const struct lath_rcu *rcu)
 	lath_tsan_after();
 }
 
-/* A call after a grace period that changes structures: here as any callback. */
-struct lath_later {
-	struct lath_rcu_head rcu;
-	void (*func)(struct lath_later *later);
-};
-
-static inline void lath_later_init(struct lath_later *later, void (*func)(struct lath_later *later))
-{
-	later->func = func;
-}
-
-static inline void lath_later_retired(struct lath_rcu_head *head)
-{
-	struct lath_later *later = container_of(head, struct lath_later, rcu);
-
-	lath_retired();
-	later->func(later);
-	lath_retired_end();
-}
-
-/* Calls func(later) after a grace period. Does not wait. May be called with locks held and in a
- * read-side critical section; not again until func has begun. */
-static inline void lath_later_call(const struct lath_rcu *rcu, struct lath_later *later)
-{
-	lath_retire(rcu, &later->rcu, lath_later_retired);
-}
-
-/* After lath_retire_drain(), which has waited for it. */
-static inline void lath_later_end(struct lath_later *later)
-{
-	(void)later;
-}
-
 /* Returns how many bytes a page has: 4 KiB, on arm64 16 or 64 KiB too. */
 size_t lath_page_size(void);
 /* Returns zeroed anonymous memory, whole pages, or with `huge` aligned to 2 MiB; NULL: no memory.
