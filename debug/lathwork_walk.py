@@ -314,12 +314,12 @@ class Store(Parts):
 
     def indexes(self):
         if self.numbers:
-            yield None, Index(self.memory, self.part("list"))
+            yield None, Index(self.memory, self.part("numbers"))
         else:
             yield from Bytes(self.memory, self.part("set")).indexes()
 
     def summary(self):
         get = self.data.get
-        keys = Index(self.memory, self.part("list")) if self.numbers else Bytes(self.memory, self.part("set"))
+        keys = Index(self.memory, self.part("numbers")) if self.numbers else Bytes(self.memory, self.part("set"))
         return (f"keys are {'numbers' if self.numbers else 'bytes'}, limit {get('limit') or 'none'}, {get('committed')} bytes "
                 f"committed, {get('evicted')} evicted, {get('expired')} expired\n  index: {keys.summary()}")

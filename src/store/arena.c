@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * arena.c - memory by its place: small pieces are slots of slabs (slab.c), large ones runs of units
- * (runs.c). The unit table tells which of both a place is.
+ * (runs.c). The unit table tells which of both a place is. Memory that readers may still see is
+ * freed after a grace period, some hundred places at once. The beginning and the end of an arena,
+ * and its new beginning after the death of a process.
  */
 #include "store/arena.h"
-
+#include "store/pages.h"
 #include "store/reason.h"
-#include "store/runs.h"
-#include "store/slab.h"
+
+#include <stdlib.h>
 
 int arena_alloc(struct arena *arena, u64 size, u64 *place)
 {
@@ -107,4 +109,318 @@ void arena_numbers(struct arena *arena, struct arena_numbers *n)
 	n->free_bytes =
 		arena->committed - min(arena->committed, n->record_bytes + arena->large_bytes);
 	runs_unlock(arena);
+}
+
+/* ---- retired memory ---- */
+
+/* Batches that a shard keeps for reuse. */
+#define SPARE_MAX 4
+
+static struct retire_batch *batch_pop(struct arena_shard *shard)
+{
+	struct retire_batch *batch = shard->spare;
+
+	LATH_ASSERT(lath_spin_mine(&shard->lock) && !batch == !shard->spares);
+	/* one of those that batch_done() kept: no allocation */
+	if (batch) {
+		shard->spare = batch->next;
+		shard->spares--;
+	}
+	return batch;
+}
+
+static void batch_push(struct arena_shard *shard, struct retire_batch *batch)
+{
+	LATH_ASSERT(lath_spin_mine(&shard->lock));
+	batch->next = shard->spare;
+	shard->spare = batch;
+	shard->spares++;
+}
+
+/* A grace period after a batch was retired: frees its slots. */
+static void batch_done(struct lath_rcu_head *head)
+{
+	struct retire_batch *batch = container_of(head, struct retire_batch, rcu);
+	struct arena_shard *shard;
+	struct arena *arena;
+	bool keep;
+	u32 i;
+
+	lath_retired(); /* before anything of the batch is read */
+	lath_call_enter();
+	arena = batch->arena;
+	shard = batch->shard;
+	LATH_ASSERT(batch->count && batch->count <= RETIRE_MAX);
+	LATH_ASSERT(shard >= arena->shard && shard < arena->shard + SHARDS);
+	for (i = 0; i < batch->count; i++)
+		arena_free(arena, batch->place[i]);
+	__atomic_fetch_sub(&arena->pending, batch->bytes, __ATOMIC_RELAXED);
+	lath_spin_lock(&shard->lock);
+	keep = shard->spares < SPARE_MAX &&
+	       !arena->backing; /* a batch is private memory of this process */
+	if (keep)
+		batch_push(shard, batch);
+	lath_spin_unlock(&shard->lock);
+	if (!keep)
+		lath_block_free(batch);
+	lath_call_exit();
+	lath_retired_end();
+}
+
+/* Returns the open batch of a shard, or NULL: no memory. The shard is locked, on return too; it may
+ * be unlocked in between. */
+static struct retire_batch *batch_open(struct arena *arena, struct arena_shard *shard)
+{
+	struct retire_batch *batch;
+
+	LATH_ASSERT(lath_spin_mine(&shard->lock));
+	if (likely(shard->batch))
+		return shard->batch;
+	batch = batch_pop(shard);
+	if (!batch) {
+		lath_spin_unlock(&shard->lock);
+		/* not from the arena: a full one must be able to retire */
+		batch = memory_refused() ? NULL : lath_block_alloc(sizeof(*batch));
+		lath_spin_lock(&shard->lock);
+		if (!batch)
+			return shard->batch;
+		if (shard->batch) { /* another thread of the shard has opened one */
+			batch_push(shard, batch);
+			return shard->batch;
+		}
+	}
+	batch->arena = arena;
+	batch->shard = shard;
+	batch->count = 0;
+	batch->bytes = 0;
+	shard->batch = batch;
+	return batch;
+}
+
+void arena_retire(struct arena *arena, u64 place)
+{
+	struct arena_shard *shard = arena_shard(arena);
+	u64 bytes = arena_size(arena, place);
+	struct retire_batch *batch;
+
+	lath_spin_lock(&shard->lock);
+	batch = batch_open(arena, shard);
+	if (unlikely(!batch)) { /* lost rather than freed under a reader */
+		lath_spin_unlock(&shard->lock);
+		__atomic_fetch_add(&arena->lost, bytes, __ATOMIC_RELAXED);
+		return;
+	}
+	LATH_ASSERT(lath_spin_mine(&shard->lock) && batch->shard == shard);
+	LATH_ASSERT(batch->arena == arena && batch->count < RETIRE_MAX);
+	batch->place[batch->count++] = place;
+	batch->bytes += bytes;
+	/* a full batch is closed under the lock, and begins its grace period after it */
+	if (batch->count == RETIRE_MAX || batch->bytes >= RETIRE_BYTES)
+		shard->batch = NULL;
+	else
+		batch = NULL;
+	lath_spin_unlock(&shard->lock);
+	/* what waits, for those that wait for it (evict.c) and for the statistics */
+	__atomic_fetch_add(&arena->pending, bytes, __ATOMIC_RELAXED);
+	if (batch)
+		lath_retire(arena->rcu, &batch->rcu, batch_done);
+}
+
+void arena_flush(struct arena *arena)
+{
+	unsigned int i;
+
+	for (i = 0; i < SHARDS; i++) {
+		struct arena_shard *shard = &arena->shard[i];
+		struct retire_batch *batch;
+
+		lath_call_enter();
+		lath_spin_lock(&shard->lock);
+		batch = shard->batch;
+		shard->batch = NULL;
+		lath_spin_unlock(&shard->lock);
+		LATH_ASSERT(!batch || batch->count);
+		if (batch)
+			lath_retire(arena->rcu, &batch->rcu, batch_done);
+		lath_call_exit();
+	}
+}
+
+/* ---- begin and end ---- */
+
+#define RESERVE_DEFAULT_MIN (16ull << 30)
+#define RESERVE_MAX (8ull << 40) /* a place has 43 bits */
+
+/* Returns how many bytes of addresses to reserve: of a limited store twice the limit, of an
+ * unlimited one twice the machine's memory. */
+static u64 wanted_reserve(const struct lath_store_options *options)
+{
+	u64 want = min(options->reserve, RESERVE_MAX), limit = min(options->limit, RESERVE_MAX);
+
+	if (!want)
+		want = limit ? limit * 2 : max(RESERVE_DEFAULT_MIN, pages_physical() * 2);
+	want = round_up(max(want, limit), BLOCK) + 2 * BLOCK;
+	LATH_ASSERT(!(want % BLOCK) && want >= 2 * BLOCK);
+	return min(want, RESERVE_MAX);
+}
+
+/* Initialises the fields that need no memory. */
+static void arena_setup(struct arena *arena, const struct lath_store_options *options,
+			const struct lath_rcu *rcu, u64 *all_committed)
+{
+	memset(arena, 0, sizeof(*arena));
+	arena->limit = options->limit;
+	arena->rcu = rcu;
+	arena->all_committed = all_committed;
+	arena->small_pages = options->pages == LATH_PAGES_SMALL;
+	arena->hugetlb = options->pages == LATH_PAGES_HUGETLB;
+}
+
+/* ---- reserved huge pages and fork ----
+ *
+ * They are private memory, so whoever writes first after a fork, parent or child, needs one more
+ * for each: where none is left the kernel kills the child. So the thread that forks moves what is
+ * on them to ordinary pages. */
+
+static struct arena *hugetlb_arenas; /* changed in a call, under the lock */
+static struct lath_spinlock hugetlb_lock;
+
+static void hugetlb_leave(void)
+{
+	struct arena *arena;
+	u64 b;
+
+	for (arena = hugetlb_arenas; arena; arena = arena->next)
+		for (b = 0; b < arena->reserved / BLOCK; b++)
+			if (arena->block[b] == BLOCK_HUGETLB &&
+			    pages_leave_hugetlb(arena->base + b * BLOCK))
+				arena->block[b] = BLOCK_COMMITTED;
+}
+
+static void hugetlb_list(struct arena *arena, bool add)
+{
+	lath_call_enter();
+	lath_spin_lock(&hugetlb_lock);
+	if (add) {
+		WRITE_ONCE(lath_fork_hook, hugetlb_leave);
+		arena->next = hugetlb_arenas;
+		arena->link = &hugetlb_arenas;
+	}
+	*arena->link = add ? arena : arena->next;
+	if (arena->next)
+		arena->next->link = add ? &arena->next : arena->link;
+	lath_spin_unlock(&hugetlb_lock);
+	lath_call_exit();
+}
+
+static void arena_layout(struct arena *arena)
+{
+	u64 table;
+
+	LATH_ASSERT(!(arena->reserved % BLOCK) && arena->reserved <= RESERVE_MAX);
+	arena->units = (u32)(arena->reserved >> UNIT_SHIFT);
+	table = round_up((u64)arena->units * sizeof(struct unit), BLOCK);
+	arena->first_unit = arena->fresh_unit = (u32)(table >> UNIT_SHIFT);
+	/* the table is at the begin of what it describes: its own units are never handed out */
+	LATH_ASSERT(arena->first_unit > NO_UNIT);
+	arena->unit = (struct unit *)(void *)arena->base;
+}
+
+static void locks_init(struct arena *arena)
+{
+	int i;
+
+	pthread_mutex_init(&arena->lock, NULL);
+	for (i = 0; i < SHARDS; i++)
+		lath_spin_init(&arena->shard[i].lock);
+}
+
+int arena_init(struct arena *arena, const struct lath_store_options *options,
+	       const struct lath_rcu *rcu, u64 *all_committed)
+{
+	int ret;
+
+	arena_setup(arena, options, rcu, all_committed);
+	arena->reserved = wanted_reserve(options);
+	ret = pages_reserve(&arena->base, &arena->reserved, options);
+	if (ret)
+		return ret;
+	LATH_ASSERT(!((uintptr_t)arena->base % BLOCK));
+	arena_layout(arena);
+	arena->block = memory_refused() ? NULL : calloc(arena->reserved / BLOCK, 1);
+	if (!arena->block || arena->first_unit >= arena->units) {
+		/* no memory, or so few addresses that the table takes all of them */
+		free(arena->block);
+		pages_release(arena->base, arena->reserved);
+		return arena->block ? -EINVAL : -ENOMEM;
+	}
+	locks_init(arena);
+	if (arena->hugetlb)
+		hugetlb_list(arena, true);
+	return 0;
+}
+
+int arena_init_shared(struct arena *arena, char *base, u64 reserved, u8 *block,
+		      const struct arena_backing *backing, const struct lath_store_options *options,
+		      const struct lath_rcu *rcu, u64 *all_committed)
+{
+	LATH_ASSERT(!((uintptr_t)base % BLOCK) && !(reserved % BLOCK));
+	arena_setup(arena, options, rcu, all_committed);
+	arena->hugetlb = false;
+	arena->base = base;
+	arena->reserved = reserved;
+	arena->block = block;
+	arena->backing = backing;
+	arena_layout(arena);
+	locks_init(arena);
+	return arena->first_unit < arena->units ? 0 : -EINVAL;
+}
+
+void arena_restart(struct arena *arena, u32 fresh)
+{
+	unsigned int i;
+	u64 b;
+
+	LATH_ASSERT(fresh >= arena->first_unit && fresh <= arena->units);
+	/* the process that died may have held any lock, and have left any list half changed */
+	locks_init(arena);
+	memset(arena->run, 0, sizeof(arena->run));
+	arena->fresh_unit = fresh;
+	arena->large_bytes = arena->pending = arena->lost = arena->committed = 0;
+	for (b = 0; b < arena->reserved / BLOCK; b++)
+		arena->committed += arena->block[b] ? BLOCK : 0;
+	for (i = 0; i < SHARDS; i++) {
+		struct arena_shard *shard = &arena->shard[i];
+		/* next_version continues: no version is used twice */
+		memset(shard->partial, 0, sizeof(shard->partial));
+		memset(shard->slots, 0, sizeof(shard->slots));
+		/* batches were private memory of the process that died */
+		shard->batch = shard->spare = NULL;
+		shard->spares = 0;
+		shard->items = 0;
+	}
+}
+
+void arena_fini(struct arena *arena)
+{
+	struct retire_batch *batch;
+	unsigned int i;
+
+	/* the batches that are not full too; then all callbacks, while the memory is still there */
+	arena_flush(arena);
+	lath_retire_drain(arena->rcu);
+	/* nothing waits for a grace period any more: the batches that are left are spare ones */
+	LATH_ASSERT(!__atomic_load_n(&arena->pending, __ATOMIC_RELAXED) || lath_retire_ended());
+	for (i = 0; i < SHARDS; i++) {
+		LATH_ASSERT(!arena->shard[i].batch);
+		while ((batch = arena->shard[i].spare)) {
+			arena->shard[i].spare = batch->next;
+			lath_block_free(batch);
+		}
+	}
+	if (arena->hugetlb)
+		hugetlb_list(arena, false);
+	pthread_mutex_destroy(&arena->lock);
+	free(arena->block);
+	pages_release(arena->base, arena->reserved);
 }

@@ -132,7 +132,7 @@ static inline bool place_marked(const u64 *mark, u64 place)
 	return READ_ONCE(mark[place >> 9]) >> (place >> 3 & 63) & 1;
 }
 
-/* ---- arena_init.c ---- */
+/* ---- arena.c ---- */
 
 /* Reserves the addresses of an arena in private memory of this process. 0 | as pages_reserve() */
 int arena_init(struct arena *arena, const struct lath_store_options *options,
@@ -148,8 +148,6 @@ void arena_restart(struct arena *arena, u32 fresh);
 /* Frees all memory of the arena, after retired slots have been freed. No reader may be active. */
 void arena_fini(struct arena *arena);
 
-/* ---- arena.c ---- */
-
 /* Allocates `size` bytes. 0 (*place) | -ENOMEM | -ENOSPC (the limit) */
 int arena_alloc(struct arena *arena, u64 size, u64 *place);
 /* Frees a place at once. */
@@ -162,5 +160,94 @@ void arena_node_free(void *ctx, void *block, size_t size);
 u64 arena_size(const struct arena *arena, u64 place);
 /* Fills in the figures. Takes the lock of the runs and, in it, those of the shards. */
 void arena_numbers(struct arena *arena, struct arena_numbers *numbers);
+
+/* ---- retired memory ---- */
+
+/* Slots that wait for a grace period. */
+#define RETIRE_MAX 500
+#define RETIRE_BYTES (256u << 10)
+struct retire_batch {
+	struct lath_rcu_head rcu;
+	struct arena *arena;
+	struct arena_shard *shard;
+	struct retire_batch *next;
+	u32 count;
+	u64 bytes;
+	u64 place[RETIRE_MAX];
+};
+
+/* Frees a place after a grace period. */
+void arena_retire(struct arena *arena, u64 place);
+/* Starts the grace period of what has been retired so far. */
+void arena_flush(struct arena *arena);
+
+/* ---- slab.c ---- */
+
+/* Returns the slot size of a class in bytes. */
+u32 slab_slot_size(unsigned int class);
+/* Allocates a slot from the calling thread's shard, in a call. 0 (*place) | -ENOMEM | -ENOSPC */
+int slot_alloc(struct arena *arena, u64 size, u64 *place);
+/* Frees a slot of the slab that begins at unit `first`, in a call. */
+void slot_free(struct arena *arena, u32 first, u64 place);
+/* Returns the number of slots of a slab. */
+u32 slab_slots(const struct unit *slab);
+/* After the death of a process: the marked slots are handed out, the others free. */
+void slab_restore(struct arena *arena, u32 first, const u64 *mark);
+
+/* Returns the shard of the calling thread. */
+struct arena_shard *arena_shard(struct arena *arena);
+/* Makes the calling thread take slots from this shard. Returns the number of the shard it used
+ * before. */
+unsigned int arena_borrow_shard(unsigned int number);
+/* Returns the number of the shard that a place belongs to. */
+unsigned int arena_shard_of(const struct arena *arena, u64 place);
+/* Returns a version that was never returned before. */
+u64 arena_version(struct arena *arena);
+/* Compaction. arena_mark_sparse: marks the slabs that would not be needed if the others were full;
+ * returns their number. arena_draining: returns whether a place is in a marked slab. arena_unmark:
+ * ends the marking and frees all slabs without a used slot. */
+u64 arena_mark_sparse(struct arena *arena);
+bool arena_draining(const struct arena *arena, u64 place);
+void arena_unmark(struct arena *arena);
+
+/* ---- runs.c ---- */
+
+/* For assertions: returns whether a thread holds the lock of the runs. */
+static inline bool runs_locked(struct arena *arena)
+{
+	return pthread_mutex_trylock(&arena->lock) == EBUSY;
+}
+
+/* Take and release the lock of the runs, in a call. */
+static inline void runs_lock(struct arena *arena)
+{
+	lath_call_enter();
+	pthread_mutex_lock(&arena->lock);
+}
+
+static inline void runs_unlock(struct arena *arena)
+{
+	LATH_ASSERT(runs_locked(arena));
+	pthread_mutex_unlock(&arena->lock);
+	lath_call_exit();
+}
+
+/* Allocates a run of len units, the first of which becomes *as. No lock held. 0 (*first) | -ENOMEM
+ * | -ENOSPC */
+int run_alloc(struct arena *arena, u32 len, const struct unit *as, u32 *first);
+/* Frees a run that is large memory or a slab without used slots; joins it with free neighbours. No
+ * lock held. */
+void run_free(struct arena *arena, u32 first);
+/* Makes len units a free run. arena->lock held; the neighbours are not free. */
+void run_link(struct arena *arena, u32 first, u32 len);
+/* Sets how many bytes above the limit the calling thread may take. */
+void arena_allow(u64 bytes);
+/* Returns whether the limit does not permit another block. */
+bool arena_is_full(struct arena *arena);
+
+/* Returns whole free blocks to the machine. Returns the number of bytes. */
+u64 arena_release(struct arena *arena);
+/* Commits this many more bytes and touches them. 0 | -ENOMEM | -ENOSPC (the limit) */
+int arena_prefault(struct arena *arena, u64 bytes);
 
 #endif /* LATH_STORE_ARENA_H */

@@ -3,11 +3,8 @@
  * batch.c - many keys at once: their cache misses overlap, in the index (its batched calls) and
  * then in the records.
  */
-#include "store/backend.h"
-#include "store/keys.h"
+#include "store/shm.h"
 #include "store/value.h"
-
-#define GROUP 64 /* the index processes as many at once */
 
 /* Looks up byte keys: the record's address, and whether there is one. A number, or a key that is
  * too long, is looked up as no bytes, and is not there. */
@@ -73,63 +70,51 @@ size_t lath_store_mget_numbers(struct lath_store *store, size_t n, const uint64_
 			found += lath_store_mget(store, m, numbers, refs + i);
 			continue;
 		}
-		lath_index_get_batch(&store->list, m, keys + i, words, hits);
+		lath_index_get_batch(&store->numbers, m, keys + i, words, hits);
 		found += refs_of(store, m, words, hits, refs + i);
 	}
 	return found;
 }
 
-static size_t mget_bytes(struct lath_store *store, unsigned int n,
-			 const struct lath_store_key *keys, struct lath_store_ref *refs)
+static size_t mget(struct lath_store *store, unsigned int n, const struct lath_store_key *keys,
+		   struct lath_store_ref *refs)
 {
-	u64 values[GROUP];
-	u8 hits[GROUP];
+	u64 numbers[GROUP], words[GROUP];
 	unsigned int i;
+	u8 hits[GROUP];
 
-	find_bytes(store, n, keys, values, hits);
+	if (store->keys == LATH_STORE_BYTES) {
+		find_bytes(store, n, keys, words, hits);
+		for (i = 0; i < n; i++)
+			if (hits[i])
+				words[i] = address_word(store, words[i]);
+		return refs_of(store, n, words, hits, refs);
+	}
 	for (i = 0; i < n; i++)
-		if (hits[i])
-			values[i] = address_word(store, values[i]);
-	return refs_of(store, n, values, hits, refs);
+		numbers[i] = keys[i].n;
+	lath_index_get_batch(&store->numbers, n, numbers, words, hits);
+	/* a byte key is not in a store of numbers, whatever its length */
+	for (i = 0; i < n; i++)
+		hits[i] &= !keys[i].data;
+	return refs_of(store, n, words, hits, refs);
 }
 
 size_t lath_store_mget(struct lath_store *store, size_t n, const struct lath_store_key *keys,
 		       struct lath_store_ref *refs)
 {
 	size_t found = 0, i;
-	u64 numbers[GROUP], words[GROUP];
-	u8 hits[GROUP];
 
-	if (unlikely(store->backend))
-		return store->backend->mget(store, n, keys, refs);
 	for (i = 0; i < n; i += GROUP) {
-		unsigned int m = (unsigned int)min(n - i, (size_t)GROUP), j;
+		unsigned int m = (unsigned int)min(n - i, (size_t)GROUP);
 
-		if (store->keys == LATH_STORE_BYTES) {
-			found += mget_bytes(store, m, keys + i, refs + i);
-			continue;
-		}
-		for (j = 0; j < m; j++)
-			numbers[j] = keys[i + j].n;
-		lath_index_get_batch(&store->list, m, numbers, words, hits);
-		/* a byte key is not in a store of numbers, whatever its length */
-		for (j = 0; j < m; j++)
-			hits[j] &= !keys[i + j].data;
-		found += refs_of(store, m, words, hits, refs + i);
+		found += unlikely(store->backend)
+				 ? store->backend->mget(store, m, keys + i, refs + i)
+				 : mget(store, m, keys + i, refs + i);
 	}
 	return found;
 }
 
 /* ---- mset, mdel ---- */
-
-static size_t refuse_all(size_t n, int *results)
-{
-	size_t i;
-
-	for (i = 0; results && i < n; i++)
-		results[i] = -EROFS;
-	return 0;
-}
 
 static int decide_entry(void *arg, const struct lath_store_ref *old,
 			struct lath_store_change *change)
@@ -171,12 +156,12 @@ static int exchange(struct lath_store *store, const struct lath_item *item)
 	lath_call_assert();
 	LATH_ASSERT(item->value);
 	do {
-		ret = lath_index_replace_item(&store->list, item->key, item->value, &old);
+		ret = lath_index_replace_item(&store->numbers, item->key, item->value, &old);
 		/* it was there, or it has been removed since: then it is a new key */
 		if (!ret)
 			value_retire(store, old.value);
 		else
-			ret = lath_index_insert_item(&store->list, item, NULL);
+			ret = lath_index_insert_item(&store->numbers, item, NULL);
 	} while (ret == -EEXIST);
 	return ret;
 }
@@ -233,7 +218,7 @@ static void insert_group(struct lath_store *store, const struct lath_store_entry
 
 	lath_call_assert();
 	LATH_ASSERT(built->n <= looked && looked <= GROUP);
-	lath_index_insert_batch(&store->list, built->n, built->items, inserted);
+	lath_index_insert_batch(&store->numbers, built->n, built->items, inserted);
 	for (j = 0; j < built->n; j++) {
 		unsigned int i = built->who[j];
 		int ret = inserted[j];
@@ -301,64 +286,118 @@ static void warm(struct lath_store *store, unsigned int n, const struct lath_sto
 	} else {
 		for (i = 0; i < n; i++)
 			numbers[i] = key_check(store, keys[i]) ? 0 : keys[i].n;
-		lath_index_get_batch(&store->list, n, numbers, words,
+		lath_index_get_batch(&store->numbers, n, numbers, words,
 				     hits); /* the changes that follow descend again */
 	}
 	lath_reader_exit(store->rcu);
 }
 
+/* Sets up to GROUP entries, or without any deletes keys. Returns how many succeeded. */
+static int64_t change_group(struct lath_store *store, unsigned int n,
+			    const struct lath_store_entry *entries,
+			    const struct lath_store_key *keys, int *results)
+{
+	struct lath_store_key own[GROUP];
+	int64_t done = 0;
+	unsigned int i;
+
+	if (unlikely(store->backend))
+		return (int64_t)(entries ? store->backend->mset(store, n, entries, results)
+					 : store->backend->mdel(store, n, keys, results));
+	if (entries && store->plain)
+		return (int64_t)mset_numbers(store, n, entries, results);
+	for (i = 0; entries && i < n; i++)
+		own[i] = entries[i].key;
+	keys = entries ? own : keys;
+	/* the cache misses of a group overlap; then one key after another is changed */
+	warm(store, n, keys);
+	for (i = 0; i < n; i++) {
+		results[i] =
+			entries ? set_entry(store, &entries[i]) : lath_store_delete(store, keys[i]);
+		done += !results[i];
+	}
+	return done;
+}
+
+static size_t change_all(struct lath_store *store, size_t n, const struct lath_store_entry *entries,
+			 const struct lath_store_key *keys, int *results)
+{
+	size_t done = 0, i;
+	int own[GROUP];
+
+	for (i = 0; i < n; i += GROUP) {
+		unsigned int m = (unsigned int)min(n - i, (size_t)GROUP), j;
+		const struct lath_store_entry *e = entries ? entries + i : NULL;
+		const struct lath_store_key *k = entries ? NULL : keys + i;
+		int *out = results ? results + i : own;
+		int64_t ret;
+
+		if (unlikely(store->read_only))
+			ret = -EROFS;
+		else if (unlikely(store->inside))
+			ret = LOCKED(store, true, change_group(store->inside, m, e, k, out));
+		else
+			ret = change_group(store, m, e, k, out);
+		done += (size_t)max(ret, (int64_t)0);
+		for (j = 0; ret < 0 && j < m; j++) /* none was changed */
+			out[j] = (int)ret;
+	}
+	return done;
+}
+
 size_t lath_store_mset(struct lath_store *store, size_t n, const struct lath_store_entry *entries,
 		       int *results)
 {
-	struct lath_store_key keys[GROUP];
-	int own[GROUP];
-	size_t done = 0, i;
-
-	if (unlikely(store->read_only))
-		return refuse_all(n, results);
-	if (unlikely(store->backend))
-		return store->backend->mset(store, n, entries, results);
-	for (i = 0; i < n; i += GROUP) {
-		unsigned int m = (unsigned int)min(n - i, (size_t)GROUP), j;
-		int *out = results ? results + i : own;
-
-		if (store->plain) {
-			done += mset_numbers(store, m, entries + i, out);
-			continue;
-		}
-		/* records: read the way to all of them, then change one after another */
-		for (j = 0; j < m; j++)
-			keys[j] = entries[i + j].key;
-		warm(store, m, keys);
-		for (j = 0; j < m; j++) {
-			out[j] = set_entry(store, &entries[i + j]);
-			done += !out[j];
-		}
-	}
-	return done;
+	return change_all(store, n, entries, NULL, results);
 }
 
 size_t lath_store_mdel(struct lath_store *store, size_t n, const struct lath_store_key *keys,
 		       int *results)
 {
-	size_t done = 0, i;
+	return change_all(store, n, NULL, keys, results);
+}
 
-	if (unlikely(store->read_only))
-		return refuse_all(n, results);
-	if (unlikely(store->backend))
-		return store->backend->mdel(store, n, keys, results);
-	for (i = 0; i < n; i += GROUP) {
-		unsigned int m = (unsigned int)min(n - i, (size_t)GROUP), j;
+/* ---- removal of expired entries ---- */
 
-		/* the cache misses of a group overlap; then one key after another is removed */
-		warm(store, m, keys + i);
-		for (j = 0; j < m; j++) {
-			int ret = lath_store_delete(store, keys[i + j]);
+static int decide_sweep(void *arg, const struct lath_store_ref *old,
+			struct lath_store_change *change)
+{
+	*(bool *)arg = !old;
+	if (!old)
+		change->action = LATH_STORE_REMOVE;
+	return 0;
+}
 
-			done += !ret;
-			if (results)
-				results[i + j] = ret;
-		}
+int64_t lath_store_sweep(struct lath_store *store)
+{
+	struct lath_store_iter *iter;
+	struct lath_store_key key;
+	struct lath_store_ref ref;
+	int64_t gone = 0;
+	u64 word = 0;
+	int ret;
+
+	if (store->read_only)
+		return -EROFS;
+	if (store->backend)
+		return store->inside ? LOCKED(store, true, lath_store_sweep(store->inside))
+				     : -EOPNOTSUPP;
+	ret = lath_store_iter_begin(store, NULL, &iter);
+	if (ret)
+		return ret;
+	/* an update looks again: what was written since stays */
+	while ((ret = iter_next_word(iter, &key, &word)) > 0) {
+		bool expired;
+
+		value_ref(store, word, &ref);
+		if (!ref_expired(&ref))
+			continue;
+		ret = lath_store_update(store, key, decide_sweep, &expired);
+		if (ret)
+			break;
+		gone += expired;
 	}
-	return done;
+	lath_store_iter_end(iter);
+	lath_fetch_add(&store->expired, (u64)gone);
+	return ret < 0 ? ret : gone;
 }

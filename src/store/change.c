@@ -3,10 +3,7 @@
  * change.c - one change of one key: find the key's word, let the caller decide, build the new word,
  * put it in the place of the old one by a compare-and-swap. If another thread was first, again.
  */
-#include "store/change.h"
 
-#include "store/keys.h"
-#include "store/runs.h"
 #include "store/value.h"
 
 /* Returns whether the change writes the old value again, as compaction does: it keeps the

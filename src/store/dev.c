@@ -2,13 +2,10 @@
 /*
  * dev.c - the kernel's store, through the calls of /dev/llds (lathwork/uapi/llds.h).
  *
- * A ref points to a copy in this process, which is retired at once: the caller is in a section, so
- * the copy is valid until that section ends. The caller need not free it.
+ * A ref points to a copy in this process, which is valid until the caller's section ends.
  */
-#include "store/backend.h"
-#include "store/engine.h"
 #include "store/reason.h"
-#include "store/word.h"
+#include "store/value.h"
 #include "lathwork/uapi/llds.h"
 
 #include <fcntl.h>
@@ -16,19 +13,11 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* Keys per LLDS_MGET. */
-#define GROUP 64
 /* Room for a value in the first call; a longer value takes a second one. */
 #define FIRST_ROOM 512
 
 struct dev {
 	int fd;
-};
-
-struct copy {
-	struct lath_rcu_head rcu;
-	u64 spare; /* aligns the data to 16 bytes, as malloc() does blocks */
-	u8 data[];
 };
 
 static int dev_call(const struct lath_store *store, unsigned long call, void *arg)
@@ -140,34 +129,20 @@ static int64_t dev_get(struct lath_store *store, struct lath_store_key key, void
 	return ret && ret != -ERANGE ? ret : (int64_t)get.size;
 }
 
-static void copy_free(struct lath_rcu_head *head)
-{
-	lath_retired();
-	free(container_of(head, struct copy, rcu));
-	lath_retired_end();
-}
-
 /* Fills ref from get and the value at data. 0 | -ENOMEM */
 static int ref_fill(struct lath_store *store, const struct llds_get *get, const void *data,
 		    struct lath_store_ref *ref)
 {
-	struct copy *copy;
+	struct copies *copies;
+	int ret;
 
+	ref->data = data;
 	ref->size = get->size;
 	ref->version = get->version;
 	ref->expires = get->expires;
-	ref->data = ref->small;
-	if (get->size <= sizeof(ref->small)) {
-		memcpy(ref->small, data, get->size);
-		return 0;
-	}
-	copy = malloc(sizeof(*copy) + get->size);
-	if (!copy)
-		return -ENOMEM;
-	memcpy(copy->data, data, get->size);
-	ref->data = copy->data;
-	lath_retire(store->rcu, &copy->rcu, copy_free);
-	return 0;
+	ret = refs_copy(ref, 1, &copies);
+	copies_keep(store, copies);
+	return ret;
 }
 
 static int dev_get_ref(struct lath_store *store, struct lath_store_key key,
@@ -201,32 +176,26 @@ static size_t dev_mget(struct lath_store *store, size_t n, const struct lath_sto
 {
 	struct llds_get get[GROUP];
 	u8 data[GROUP][64];
-	size_t found = 0, i, j;
+	size_t found = 0, i;
+	bool answered;
 
-	for (i = 0; i < n; i += GROUP) {
-		size_t m = min(n - i, (size_t)GROUP);
-		for (j = 0; j < m; j++)
-			get[j] = (struct llds_get){ .key = keys[i + j].n,
-						    .value = (uintptr_t)data[j],
-						    .room = sizeof(data[j]),
-						    .error = -EAGAIN };
-		if (read_many(store, (unsigned int)m, get)) {
-			for (j = 0; j < m; j++)
-				get[j].error = -EAGAIN;
-		}
-		for (j = 0; j < m; j++) {
-			struct lath_store_ref *ref = &refs[i + j];
-			int ret = keys[i + j].data ? -EINVAL : get[j].error;
+	for (i = 0; i < n; i++)
+		get[i] = (struct llds_get){ .key = keys[i].n,
+					    .value = (uintptr_t)data[i],
+					    .room = sizeof(data[i]),
+					    .error = -EAGAIN };
+	answered = !read_many(store, (unsigned int)n, get);
+	for (i = 0; i < n; i++) {
+		int ret = keys[i].data ? -EINVAL : answered ? get[i].error : -EAGAIN;
 
-			/* too long for this buffer, or not processed */
-			if (ret == -ERANGE || ret == -EAGAIN)
-				ret = dev_get_ref(store, keys[i + j], ref);
-			else if (!ret)
-				ret = ref_fill(store, &get[j], data[j], ref);
-			if (ret)
-				ref->data = NULL;
-			found += !ret;
-		}
+		/* too long for this buffer, or not processed */
+		if (ret == -ERANGE || ret == -EAGAIN)
+			ret = dev_get_ref(store, keys[i], &refs[i]);
+		else if (!ret)
+			ret = ref_fill(store, &get[i], data[i], &refs[i]);
+		if (ret)
+			refs[i].data = NULL;
+		found += !ret;
 	}
 	return found;
 }
@@ -321,31 +290,20 @@ static size_t dev_mset(struct lath_store *store, size_t n, const struct lath_sto
 		       int *results)
 {
 	struct llds_set set[GROUP];
-	size_t good = 0, i, j;
+	size_t good = 0, i;
 
-	for (i = 0; i < n; i += GROUP) {
-		size_t m = min(n - i, (size_t)GROUP);
-
-		for (j = 0; j < m; j++) {
-			const struct lath_store_entry *e = &entries[i + j];
-
-			/* the kernel refuses an impossible length; flags ~0 make it refuse a byte
-			 * key */
-			set[j] = (struct llds_set){ .key = e->key.n,
-						    .value = (uintptr_t)e->value,
-						    .size = (u32)min(e->size,
-								     (u64)LLDS_VALUE_MAX + 1),
-						    .flags = e->key.data ? ~0u : 0,
-						    .expires = e->expires,
-						    .error = -ENOMEM };
-		}
-		dev_batch(store, LLDS_MSET, set, sizeof(*set), m);
-		for (j = 0; j < m; j++) {
-			if (results)
-				results[i + j] = set[j].error;
-			good += !set[j].error;
-		}
-	}
+	/* the kernel refuses an impossible length; flags ~0 make it refuse a byte key */
+	for (i = 0; i < n; i++)
+		set[i] = (struct llds_set){ .key = entries[i].key.n,
+					    .value = (uintptr_t)entries[i].value,
+					    .size = (u32)min(entries[i].size,
+							     (u64)LLDS_VALUE_MAX + 1),
+					    .flags = entries[i].key.data ? ~0u : 0,
+					    .expires = entries[i].expires,
+					    .error = -ENOMEM };
+	dev_batch(store, LLDS_MSET, set, sizeof(*set), n);
+	for (i = 0; i < n; i++)
+		good += !(results[i] = set[i].error);
 	return good;
 }
 
@@ -353,22 +311,15 @@ static size_t dev_mdel(struct lath_store *store, size_t n, const struct lath_sto
 		       int *results)
 {
 	struct llds_delete del[GROUP];
-	size_t good = 0, i, j;
+	size_t good = 0, i;
 
-	for (i = 0; i < n; i += GROUP) {
-		size_t m = min(n - i, (size_t)GROUP);
-
-		for (j = 0; j < m; j++)
-			del[j] = (struct llds_delete){ .key = keys[i + j].n,
-						       .flags = keys[i + j].data ? ~0u : 0,
-						       .error = -ENOMEM };
-		dev_batch(store, LLDS_MDELETE, del, sizeof(*del), m);
-		for (j = 0; j < m; j++) {
-			if (results)
-				results[i + j] = del[j].error;
-			good += !del[j].error;
-		}
-	}
+	for (i = 0; i < n; i++)
+		del[i] = (struct llds_delete){ .key = keys[i].n,
+					       .flags = keys[i].data ? ~0u : 0,
+					       .error = -ENOMEM };
+	dev_batch(store, LLDS_MDELETE, del, sizeof(*del), n);
+	for (i = 0; i < n; i++)
+		good += !(results[i] = del[i].error);
 	return good;
 }
 
@@ -419,6 +370,28 @@ static int dev_seek(struct lath_store *store, struct lath_store_key key, int bac
 	return ret;
 }
 
+static size_t dev_scan(struct lath_store *store, u64 from, u64 last, uint64_t *keys,
+		       struct lath_store_ref *refs, size_t max, uint64_t *next)
+{
+	bool ended = from > last;
+	size_t n = 0;
+
+	while (n < max && !ended) {
+		struct lath_store_key key = lath_key_number(from);
+
+		/* an error ends the scan as the last key does: there is no other way to tell */
+		ended = dev_seek(store, key, 0, &key, &refs[n]) || key.n > last;
+		if (ended)
+			break;
+		keys[n++] = key.n;
+		ended = key.n == last;
+		from = key.n + 1;
+	}
+	if (next)
+		*next = ended ? 0 : from;
+	return n;
+}
+
 static int64_t dev_items(struct lath_store *store)
 {
 	struct llds_stats there;
@@ -453,6 +426,7 @@ const struct store_backend store_dev_backend = {
 	.mset = dev_mset,
 	.mdel = dev_mdel,
 	.seek = dev_seek,
+	.scan = dev_scan,
 	.items = dev_items,
 	.stats = dev_stats,
 };

@@ -4,13 +4,13 @@
  *
  * Each file calls only those to its right and below; the way of one set goes down on the left:
  *
- *   update batch iter sweep load save      the public calls (update.c: lath_store_set)
+ *   update batch iter load save            the public calls (update.c: lath_store_set)
  *      |                                   evict: room in a full store
  *   change                                 one change of one key: key_update()
  *      |----------> keys                   from a key to its word, in the index or the byte keys
  *   value                                  value_build(): in the word, bytes, or a record
- *      |----------> retire                 memory that readers may still see
- *   arena                                  arena_alloc(): a slot or a run, by the size
+ *   arena                                  arena_alloc(): a slot or a run, by the size;
+ *      |                                   memory that readers may still see
  *      |----------> slab                   slots of one size, in runs; a shard per some threads
  *   runs                                   runs of units, blocks of 2 MiB, the limit
  *      |----------> pages, shm_map         memory of the machine, of a shared object
@@ -27,6 +27,8 @@
 #include <sys/types.h>
 
 #define KEY_BYTES_MAX 65535u
+/* Elements of a batch that are processed at once. */
+#define GROUP 64
 
 struct store_backend;
 struct store_file;
@@ -38,15 +40,16 @@ struct store_shared {
 };
 
 struct lath_store {
-	struct lath_index list; /* numbers */
-	struct lath_bytes set;	/* byte keys: addresses of records */
-	struct arena arena;	/* records */
-	struct arena index;	/* all of the index: apart from records, since compaction cannot
+	struct lath_index numbers;
+	struct lath_bytes set; /* byte keys: addresses of records */
+	struct arena arena;    /* records */
+	struct arena index;    /* all of the index: apart from records, since compaction cannot
 				   move it */
-	u64 committed;		/* bytes committed by both arenas */
+	u64 committed;	       /* bytes committed by both arenas */
 	const struct lath_rcu *rcu;
 	const struct store_backend *backend; /* NULL: the store is in this process */
 	void *backend_data;
+	struct lath_store *inside; /* shm: the store in the object, which its lock protects */
 	enum lath_store_keys keys;
 	unsigned int flags;
 	bool plain;		 /* numbers without versions: a value need not be a record */
@@ -64,7 +67,7 @@ struct lath_store {
 	size_t hand_size;
 	/* the next three: in shared memory only (shm.h) */
 	const struct store_shared *shared; /* in each process' own page */
-	u64 list_id;			   /* id of the next index */
+	u64 index_id;			   /* id of the next index */
 	u64 *mark;			   /* marks of the arena's records, see place_marked */
 };
 
@@ -94,9 +97,66 @@ static inline void store_changed(struct lath_store *store)
 /* As lath_store_prefault() for a store in this process, if `available` bytes suffice. Stores the
  * reason. */
 int store_prefault(struct lath_store *store, u64 bytes, u64 available);
-/* The number of entries of a store in this process. */
-s64 store_items(struct lath_store *store);
 /* Fills the statistics of a store in this process, except those that only the kernel knows. */
 void store_figures(struct lath_store *store, struct lath_store_stats *stats);
+
+/* ---- change.c ---- */
+
+/* As lath_store_update() for a store in this process and a key of its kind, but makes no room: a
+ * full store is -ENOSPC. Not in a call. */
+int key_update(struct lath_store *store, struct lath_store_key key, lath_store_update_fn fn,
+	       void *arg);
+
+/* ---- iter.c ---- */
+
+/* As lath_store_iter_next, with expired entries. *word must keep its value between
+ * calls. */
+int iter_next_word(struct lath_store_iter *iter, struct lath_store_key *key, u64 *word);
+
+/* ---- evict.c ---- */
+
+/* Called when the limit is hit: evicts, waits for readers, compacts. *round counts the
+ * attempts. Returns true if the caller shall try again. Not in a section. */
+bool store_make_room(struct lath_store *store, unsigned int *round);
+/* Between on and off the calling thread fills an empty store: its changes evict nothing, and may
+ * take one block above the limit. A store that was saved when its limit was used up to the last
+ * slot needs that, because growing buckets leave free slots of other sizes behind. */
+void store_loading(bool on);
+
+/* ---- other places ---- */
+
+/* The functions of a store in another place (dev:, shm:): what it does in its own way. Each member
+ * is the public call of its name. What shm: has not is done in the store inside, locked; of dev:
+ * the calls go through the keys by seek. */
+struct store_backend {
+	const char *scheme; /* "dev" */
+	int (*open)(struct lath_store *store, const char *rest,
+		    const struct lath_store_options *options);
+	int (*close)(struct lath_store *store);
+	int64_t (*get)(struct lath_store *store, struct lath_store_key key, void *buf, size_t room);
+	int (*get_ref)(struct lath_store *store, struct lath_store_key key,
+		       struct lath_store_ref *ref);
+	int (*update)(struct lath_store *store, struct lath_store_key key, lath_store_update_fn fn,
+		      void *arg);
+	/* up to GROUP elements; there are results */
+	size_t (*mget)(struct lath_store *store, size_t n, const struct lath_store_key *keys,
+		       struct lath_store_ref *refs);
+	size_t (*mset)(struct lath_store *store, size_t n, const struct lath_store_entry *entries,
+		       int *results);
+	size_t (*mdel)(struct lath_store *store, size_t n, const struct lath_store_key *keys,
+		       int *results);
+	/* the first entry at or after (backward: at or before) key: 0 | -ENOENT; *found is valid
+	 * until the next call */
+	int (*seek)(struct lath_store *store, struct lath_store_key key, int backward,
+		    struct lath_store_key *found, struct lath_store_ref *value);
+	size_t (*scan)(struct lath_store *store, uint64_t from, uint64_t last, uint64_t *keys,
+		       struct lath_store_ref *refs, size_t max, uint64_t *next);
+	int64_t (*items)(struct lath_store *store);
+	int (*stats)(struct lath_store *store, struct lath_store_stats *stats);
+};
+
+/* dev: the kernel's store; open is NULL if this build has none */
+extern const struct store_backend store_dev_backend;
+extern const struct store_backend store_shm_backend;
 
 #endif /* LATH_STORE_ENGINE_H */

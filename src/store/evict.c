@@ -6,14 +6,8 @@
  * turn, like the hand of a clock. Of each window of entries it removes the expired ones and the
  * quarter with the oldest versions; without versions, an arbitrary quarter.
  */
-#include "store/evict.h"
 
-#include "store/backend.h"
-#include "store/change.h"
-#include "store/iter.h"
-#include "store/retire.h"
-#include "store/runs.h"
-#include "store/slab.h"
+#include "store/shm.h"
 #include "store/value.h"
 
 #include <stdlib.h>
@@ -237,7 +231,7 @@ int64_t lath_store_compact(struct lath_store *store)
 	u64 given;
 
 	if (store->backend)
-		return store->backend->compact ? store->backend->compact(store) : 0;
+		return store->inside ? LOCKED(store, true, lath_store_compact(store->inside)) : 0;
 	/* a turn, no mutex: its holder waits for readers, so it is in no call (C2) */
 	lath_turn_lock(&store->compact_turn);
 	arena_flush(&store->arena);

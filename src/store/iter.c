@@ -5,18 +5,19 @@
  * Byte keys: an iterator has a cursor, which is valid in one section. Every REFRESH steps the
  * iterator leaves its section, so that replaced memory can be freed, enters another one, and seeks
  * its last key again.
+ *
+ * A shared store: some entries at a time are copied under the lock.
  */
-#include "store/iter.h"
 
-#include "store/backend.h"
-#include "store/keys.h"
-#include "store/reason.h"
+#include "store/shm.h"
 #include "store/value.h"
+#include "store/reason.h"
 
 #include <stdlib.h>
 
 #define CHUNK 32
 #define REFRESH 512
+#define CHUNK_BYTES (64u << 10)
 
 /* A bound of the range, owned by the iterator. */
 struct bound {
@@ -30,8 +31,8 @@ struct lath_store_iter {
 	bool backward;
 	bool ended;
 	unsigned int steps;
-	u64 at;		 /* word of the last key */
-	void *elsewhere; /* the backend's iterator */
+	u64 at;		       /* word of the last key */
+	struct copied *copied; /* of a shared store */
 	/* numbers */
 	u64 number, number_end;
 	u32 i, n;
@@ -39,9 +40,19 @@ struct lath_store_iter {
 	/* byte keys */
 	struct bound low, high,
 		last; /* low inclusive, high exclusive; last: the key to seek again */
-	size_t last_room;
-	bool sought; /* the cursor is at the last record */
+	bool sought;  /* the cursor is at the last record */
 	struct lath_bytes_cursor cursor;
+};
+
+/* Entries of a shared store, copied at once. */
+struct copied {
+	unsigned int i, n;
+	struct {
+		u64 key, key_size; /* numbers: the key; bytes: its offset in `data` */
+		u64 value, size, version, expires;
+	} entry[GROUP];
+	u8 *data;
+	u64 used, room;
 };
 
 /* ---- bounds ---- */
@@ -73,10 +84,18 @@ static int bound_set(struct bound *bound, const void *data, u64 size)
 	return 0;
 }
 
-static bool before(const struct bound *a, const struct bound *b)
+/* Makes *bound the narrower of both, low or high ones. Frees the other. */
+static void narrow(struct bound *bound, struct bound other, bool low)
 {
-	LATH_ASSERT(a->set && b->set);
-	return key_compare(a->data, a->size, b->data, b->size) < 0;
+	int c = bound->set ? key_compare(bound->data, bound->size, other.data, other.size) : 0;
+
+	LATH_ASSERT(other.set);
+	if (!bound->set || (low ? c < 0 : c > 0)) {
+		free(bound->data);
+		*bound = other;
+	} else {
+		free(other.data);
+	}
 }
 
 /* Narrows both bounds to keys with the prefix. 0 | -ENOMEM | -E2BIG */
@@ -90,13 +109,7 @@ static int bound_prefix(struct lath_store_iter *iter, const struct lath_store_ke
 	ret = bound_set(&low, prefix->data, size);
 	if (ret)
 		return ret;
-	/* the narrower of the range's bound and the prefix's */
-	if (!iter->low.set || before(&iter->low, &low)) {
-		free(iter->low.data);
-		iter->low = low;
-	} else {
-		free(low.data);
-	}
+	narrow(&iter->low, low, true);
 	/* the first key behind all with the prefix: its last byte that is not 0xff, plus 1 */
 	while (size && ((const u8 *)prefix->data)[size - 1] == 0xff)
 		size--;
@@ -106,12 +119,7 @@ static int bound_prefix(struct lath_store_iter *iter, const struct lath_store_ke
 	if (ret)
 		return ret;
 	high.data[size - 1]++;
-	if (!iter->high.set || before(&high, &iter->high)) {
-		free(iter->high.data);
-		iter->high = high;
-	} else {
-		free(high.data);
-	}
+	narrow(&iter->high, high, false);
 	return 0;
 }
 
@@ -181,26 +189,13 @@ static int next_record(struct lath_store_iter *iter, u64 *word)
 }
 
 /* Leaves the section and enters another one, where the last key is sought again. Without memory
- * for that it stays in the old section. */
+ * for that it stays in the old section, and tries again REFRESH steps later. */
 static void refresh(struct lath_store_iter *iter, const struct record *at)
 {
-	u32 size = record_key_size(at);
-
 	LATH_ASSERT(iter->sought && lath_reader_inside(iter->store->rcu));
 	iter->steps = 0;
-	if (size > iter->last_room || !iter->last.data) {
-		u8 *data = memory_refused() ? NULL : realloc(iter->last.data, size + 64);
-
-		/* it goes on in the old section, and tries again REFRESH steps later */
-		if (!data)
-			return;
-		iter->last.data = data;
-		iter->last_room = size + 64;
-	}
-	LATH_ASSERT(size <= iter->last_room);
-	memcpy(iter->last.data, record_key(at), size);
-	iter->last.size = size;
-	iter->last.set = true;
+	if (bound_set(&iter->last, record_key(at), record_key_size(at)))
+		return;
 	/* the copy of the key is what remains: the record may be freed from here on */
 	lath_reader_exit(iter->store->rcu);
 	lath_reader_enter(iter->store->rcu);
@@ -220,11 +215,11 @@ static int next_number(struct lath_store_iter *iter, u64 *key, u64 *word)
 		lath_reader_exit(iter->store->rcu);
 		lath_reader_enter(iter->store->rcu);
 		if (iter->backward)
-			iter->n = (u32)lath_index_scan_back(&iter->store->list, iter->number,
+			iter->n = (u32)lath_index_scan_back(&iter->store->numbers, iter->number,
 							    iter->number_end, iter->item, CHUNK,
 							    &next);
 		else
-			iter->n = (u32)lath_index_scan(&iter->store->list, iter->number,
+			iter->n = (u32)lath_index_scan(&iter->store->numbers, iter->number,
 						       iter->number_end, iter->item, CHUNK, &next);
 		iter->i = 0;
 		/* fewer than asked for, or the last key of the range: no further chunk */
@@ -243,7 +238,7 @@ int iter_next_word(struct lath_store_iter *iter, struct lath_store_key *key, u64
 	const struct record *record;
 	int ret;
 
-	LATH_ASSERT(!iter->store->backend && !iter->elsewhere);
+	LATH_ASSERT(!iter->store->backend && !iter->copied);
 	if (iter->store->keys == LATH_STORE_NUMBERS) {
 		key->data = NULL;
 		return next_number(iter, &key->n, word);
@@ -259,7 +254,126 @@ int iter_next_word(struct lath_store_iter *iter, struct lath_store_key *key, u64
 	return 1;
 }
 
-/* A store in another place: numbers, one at a time, each in its own section. */
+/* ---- stores in other places ---- */
+
+static u64 put_bytes(struct copied *chunk, const void *data, u64 size)
+{
+	u64 at = chunk->used;
+
+	LATH_ASSERT(size <= chunk->room && at <= chunk->room - size);
+	if (size)
+		memcpy(chunk->data + at, data, size);
+	chunk->used = (at + size + 7) & ~7ull;
+	return at;
+}
+
+static int put_entry(struct copied *chunk, const struct lath_store_key *key,
+		     const struct lath_store_ref *ref)
+{
+	u64 need = chunk->used + (key->data ? key->n : 0) + ref->size + 16;
+	__typeof__(chunk->entry[0]) *to = &chunk->entry[chunk->n];
+
+	LATH_ASSERT(chunk->n < GROUP && chunk->used <= chunk->room);
+	if (need > chunk->room) {
+		u64 room = max(need, chunk->room * 2);
+		u8 *data = memory_refused() ? NULL : realloc(chunk->data, room);
+
+		if (!data)
+			return -ENOMEM;
+		chunk->data = data;
+		chunk->room = room;
+	}
+	to->key_size = key->n;
+	to->key = key->data ? put_bytes(chunk, key->data, key->n) : key->n;
+	to->value = put_bytes(chunk, ref->data, ref->size);
+	to->size = ref->size;
+	to->version = ref->version;
+	to->expires = ref->expires;
+	chunk->n++;
+	return 0;
+}
+
+static struct lath_store_key key_at(const struct lath_store_iter *iter, unsigned int i)
+{
+	const struct copied *chunk = iter->copied;
+
+	LATH_ASSERT(i < chunk->n);
+	return iter->store->keys == LATH_STORE_NUMBERS
+		       ? lath_key_number(chunk->entry[i].key)
+		       : lath_key_bytes(chunk->data + chunk->entry[i].key,
+					chunk->entry[i].key_size);
+}
+
+/* Makes a number the last one that was returned. */
+static void pass(struct lath_store_iter *iter, u64 key)
+{
+	iter->ended = key == iter->number_end;
+	iter->number = iter->backward ? key - 1 : key + 1;
+}
+
+/* Copies the entries from the iterator's position on until the chunk is full. Lock held. 0: some,
+ * or it has ended | -ENOMEM, with none */
+static int copy_some(struct lath_store_iter *iter)
+{
+	struct lath_store_iter in = *iter; /* the bounds are the same ones */
+	struct copied *chunk = iter->copied;
+	struct lath_store_key key;
+	struct lath_store_ref ref;
+	int ret = 1;
+
+	in.store = iter->store->inside;
+	in.copied = NULL;
+	lath_reader_enter(in.store->rcu);
+	while (ret > 0 && chunk->n < GROUP && chunk->used < CHUNK_BYTES) {
+		ret = lath_store_iter_next(&in, &key, &ref);
+		if (ret > 0 && put_entry(chunk, &key, &ref))
+			ret = -ENOMEM;
+	}
+	lath_reader_exit(in.store->rcu);
+	iter->ended = !ret;
+	/* without memory for a further entry those that are copied are returned first */
+	return ret < 0 && !chunk->n ? ret : 0;
+}
+
+static int fill(struct lath_store_iter *iter)
+{
+	struct copied *chunk = iter->copied;
+	struct lath_store_key last;
+	int ret;
+
+	if (chunk->n) { /* go on behind the last one, whose copy is about to be overwritten */
+		last = key_at(iter, chunk->n - 1);
+		ret = last.data ? bound_set(&iter->last, last.data, last.n) : 0;
+		if (ret)
+			return ret;
+		if (!last.data)
+			pass(iter, last.n);
+	}
+	chunk->i = chunk->n = 0;
+	chunk->used = 0;
+	return (int)LOCKED(iter->store, false, copy_some(iter));
+}
+
+static int next_copied(struct lath_store_iter *iter, struct lath_store_key *key,
+		       struct lath_store_ref *value)
+{
+	struct copied *chunk = iter->copied;
+	int ret;
+
+	if (chunk->i == chunk->n) {
+		ret = iter->ended ? 0 : fill(iter);
+		if (ret || !chunk->n || chunk->i == chunk->n)
+			return ret;
+	}
+	*key = key_at(iter, chunk->i);
+	value->data = chunk->data + chunk->entry[chunk->i].value;
+	value->size = chunk->entry[chunk->i].size;
+	value->version = chunk->entry[chunk->i].version;
+	value->expires = chunk->entry[chunk->i++].expires;
+	return 1;
+}
+
+/* The kernel's store: numbers, one at a time, each in its own section. */
 static int next_elsewhere(struct lath_store_iter *iter, struct lath_store_key *key,
 			  struct lath_store_ref *value)
 {
@@ -280,8 +394,7 @@ static int next_elsewhere(struct lath_store_iter *iter, struct lath_store_key *k
 	/* the other place knows no end: the first key behind the range ends it */
 	if (iter->backward ? key->n < iter->number_end : key->n > iter->number_end)
 		return 0;
-	iter->ended = key->n == iter->number_end;
-	iter->number = iter->backward ? key->n - 1 : key->n + 1;
+	pass(iter, key->n);
 	return 1;
 }
 
@@ -290,10 +403,9 @@ int lath_store_iter_next(struct lath_store_iter *iter, struct lath_store_key *ke
 {
 	int ret;
 
-	if (unlikely(iter->elsewhere))
-		return iter->store->backend->iter_next(iter->elsewhere, key, value);
 	if (unlikely(iter->store->backend))
-		return next_elsewhere(iter, key, value);
+		return iter->copied ? next_copied(iter, key, value)
+				    : next_elsewhere(iter, key, value);
 	/* entries that have expired are passed over */
 	do {
 		ret = iter_next_word(iter, key, &iter->at);
@@ -355,11 +467,12 @@ int lath_store_iter_begin(struct lath_store *store, const struct lath_store_rang
 	iter->backward = range->backward;
 	/* until lath_store_iter_end(), by the same thread */
 	lath_reader_enter(store->rcu);
-	if (store->backend && store->backend->iter_begin)
-		ret = store->backend->iter_begin(store, range, &iter->elsewhere);
-	else
-		ret = store->keys == LATH_STORE_NUMBERS ? start_numbers(iter, range)
-							: start_bytes(iter, range);
+	ret = store->keys == LATH_STORE_NUMBERS ? start_numbers(iter, range)
+						: start_bytes(iter, range);
+	if (!ret && store->inside) {
+		iter->copied = memory_refused() ? NULL : calloc(1, sizeof(*iter->copied));
+		ret = iter->copied ? fill(iter) : -ENOMEM;
+	}
 	if (ret) {
 		lath_store_iter_end(iter);
 		return ret;
@@ -374,8 +487,9 @@ void lath_store_iter_end(struct lath_store_iter *iter)
 		return;
 	LATH_ASSERT(lath_reader_inside(iter->store->rcu));
 	lath_reader_exit(iter->store->rcu);
-	if (iter->elsewhere)
-		iter->store->backend->iter_end(iter->elsewhere);
+	if (iter->copied)
+		free(iter->copied->data);
+	free(iter->copied);
 	free(iter->low.data);
 	free(iter->high.data);
 	free(iter->last.data);
@@ -383,29 +497,6 @@ void lath_store_iter_end(struct lath_store_iter *iter)
 }
 
 /* ---- many at once ---- */
-
-static size_t scan_elsewhere(struct lath_store *store, u64 from, u64 last, uint64_t *keys,
-			     struct lath_store_ref *refs, size_t max, uint64_t *next)
-{
-	bool ended = from > last;
-	size_t n = 0;
-
-	LATH_ASSERT(store->backend && store->backend->seek);
-	while (n < max && !ended) {
-		struct lath_store_key key = lath_key_number(from);
-
-		/* an error ends the scan as the last key does: there is no other way to tell */
-		ended = store->backend->seek(store, key, 0, &key, &refs[n]) || key.n > last;
-		if (ended)
-			break;
-		keys[n++] = key.n;
-		ended = key.n == last;
-		from = key.n + 1;
-	}
-	if (next)
-		*next = ended ? 0 : from;
-	return n;
-}
 
 /* Where a scan puts keys and values. */
 struct refs {
@@ -476,12 +567,10 @@ size_t lath_store_scan_numbers(struct lath_store *store, uint64_t from, uint64_t
 		*next = 0;
 	if (store->keys != LATH_STORE_NUMBERS)
 		return 0;
-	if (store->backend && store->backend->scan)
-		return store->backend->scan(store, from, last, keys, refs, max, next);
 	if (store->backend)
-		return scan_elsewhere(store, from, last, keys, refs, max, next);
+		return store->backend->scan(store, from, last, keys, refs, max, next);
 	lath_reader_enter(store->rcu);
-	lath_index_visit_values(&store->list, from, last, max, visit_refs, &to);
+	lath_index_visit_values(&store->numbers, from, last, max, visit_refs, &to);
 	lath_reader_exit(store->rcu);
 	if (next)
 		*next = to.next;
@@ -501,7 +590,7 @@ static int64_t count_numbers(struct lath_store *store, u64 from, u64 last)
 	int64_t count = 0;
 
 	LATH_ASSERT(from <= last && lath_reader_inside(store->rcu));
-	lath_index_visit_values(&store->list, from, last, SIZE_MAX, visit_count, &count);
+	lath_index_visit_values(&store->numbers, from, last, SIZE_MAX, visit_count, &count);
 	return count;
 }
 
@@ -513,8 +602,8 @@ int64_t lath_store_count(struct lath_store *store, const struct lath_store_range
 	u64 word = 0;
 	int ret;
 
-	if (store->backend && store->backend->count)
-		return store->backend->count(store, range);
+	if (store->inside)
+		return LOCKED(store, false, lath_store_count(store->inside, range));
 	ret = lath_store_iter_begin(store, range, &iter);
 	if (ret)
 		return ret;

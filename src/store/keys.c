@@ -6,9 +6,6 @@
  * or after it. The set of byte keys (lathwork/bytes.h) holds addresses of records, and looks up
  * their keys there.
  */
-#include "store/keys.h"
-
-#include "store/slab.h"
 #include "store/value.h"
 
 /* ---- words and addresses of records ---- */
@@ -53,7 +50,7 @@ u64 word_find(struct lath_store *store, struct lath_store_key key)
 	u64 value;
 
 	LATH_ASSERT(store->keys == LATH_STORE_NUMBERS);
-	return lath_index_get(&store->list, key.n, &value) ? value : 0;
+	return lath_index_get(&store->numbers, key.n, &value) ? value : 0;
 }
 
 void place_find(struct lath_store *store, struct lath_store_key key, struct place *place)
@@ -84,11 +81,12 @@ int place_put(struct lath_store *store, const struct place *place, u64 word)
 		ret = lath_bytes_put(&store->set, &place->bytes,
 				     word ? record_address(store, word) : 0);
 	else if (!word)
-		ret = lath_index_erase_if(&store->list, place->number, place->word, NULL);
+		ret = lath_index_erase_if(&store->numbers, place->number, place->word, NULL);
 	else if (place->word)
-		ret = lath_index_replace_if(&store->list, place->number, place->word, word, NULL);
+		ret = lath_index_replace_if(&store->numbers, place->number, place->word, word,
+					    NULL);
 	else
-		ret = lath_index_insert_item(&store->list, &item, NULL);
+		ret = lath_index_insert_item(&store->numbers, &item, NULL);
 	/* whatever else it is, another thread was first */
 	return ret && ret != -ENOMEM ? RETRY : ret;
 }
@@ -108,14 +106,14 @@ int keys_init(struct lath_store *store)
 	struct lath_bytes_records records = { store_key_of, NULL, 0 };
 	struct lath_config config = LATH_CONFIG_INIT;
 
-	LATH_ASSERT(!store->shared || store->list_id);
+	LATH_ASSERT(!store->shared || store->index_id);
 	config.rcu = store->rcu;
 	config.allocator = &allocator;
 	if (store->shared) { /* functions have other addresses in each process: take its own */
 		config.flags = LATH_SHARED;
 		config.allocator = &store->shared->allocator;
-		config.id = store->list_id;
-		store->list_id += 1ull << 32; /* a set of byte keys may use as many */
+		config.id = store->index_id;
+		store->index_id += 1ull << 32; /* a set of byte keys may use as many */
 	}
 	if (store->keys == LATH_STORE_BYTES)
 		return lath_bytes_init(&store->set,
@@ -123,7 +121,7 @@ int keys_init(struct lath_store *store)
 	/* every number is a point: no key has a size */
 	config.layout = LATH_POINTS;
 	config.flags |= LATH_GAPPED; /* numbers come at random more often than not */
-	return lath_index_init(&store->list, &config);
+	return lath_index_init(&store->numbers, &config);
 }
 
 bool keys_none(struct lath_store *store)
@@ -134,7 +132,7 @@ bool keys_none(struct lath_store *store)
 
 	if (store->keys == LATH_STORE_BYTES)
 		return lath_bytes_ceiling(&store->set, &first, &value) != 0;
-	return lath_index_first_item(&store->list, &item) != 0;
+	return lath_index_first_item(&store->numbers, &item) != 0;
 }
 
 static void drop_item(void *arg, const struct lath_item *item)
@@ -156,7 +154,7 @@ void keys_clear(struct lath_store *store)
 	if (store->keys == LATH_STORE_BYTES)
 		lath_bytes_clear(&store->set, drop_record, store);
 	else
-		lath_index_clear(&store->list, drop_item, store);
+		lath_index_clear(&store->numbers, drop_item, store);
 	/* the counters of all threads: items of one shard may have been removed in another */
 	for (i = 0; i < SHARDS; i++)
 		store->arena.shard[i].items = 0;

@@ -5,12 +5,10 @@
  * Nothing in the file is trusted: before memory is allocated, every length is compared with what is
  * left of its block, and every block with what is left of the file.
  */
-#include "store/backend.h"
-#include "store/engine.h"
-#include "store/evict.h"
 #include "store/file.h"
-#include "store/keys.h"
+#include "store/value.h"
 #include "store/reason.h"
+#include "store/shm.h"
 #include "store/snapshot.h"
 
 #include <stdlib.h>
@@ -18,8 +16,6 @@
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
-
-#define GROUP 64
 
 struct reader {
 	struct lath_store *store;
@@ -329,18 +325,6 @@ static int read_file(struct reader *r, lath_store_progress_fn progress, void *ar
 	return 0;
 }
 
-/* 0 | -ENOTEMPTY | the error of the count */
-static int check_empty(struct lath_store *store)
-{
-	int64_t count;
-
-	if (!store->backend)
-		return keys_none(store) ? 0 : -ENOTEMPTY;
-	/* elsewhere only a count can tell */
-	count = store->backend->count(store, NULL);
-	return count > 0 ? -ENOTEMPTY : (int)count;
-}
-
 static int load_open(struct reader *r, lath_store_progress_fn progress, void *arg)
 {
 	int ret;
@@ -361,8 +345,8 @@ static int load_open(struct reader *r, lath_store_progress_fn progress, void *ar
 	store_loading(true); /* what does not fit is refused; nothing is evicted */
 	ret = read_file(r, progress, arg);
 	store_loading(false);
-	if (ret && r->store->backend) /* no part of the file remains */
-		r->store->backend->clear(r->store);
+	if (ret && r->store->inside) /* no part of the file remains */
+		LOCKED(r->store, true, (keys_clear(r->store->inside), 0));
 	else if (ret)
 		keys_clear(r->store);
 	return ret;
@@ -389,7 +373,7 @@ int snapshot_load(struct lath_store *store, struct store_file *file,
 		close(r->fd);
 	}
 	if (!ret && store->keys == LATH_STORE_NUMBERS && !store->backend)
-		lath_index_prepare(&store->list);
+		lath_index_prepare(&store->numbers);
 	free(r->buf);
 	free(r->key);
 	free(r);
@@ -406,13 +390,14 @@ int lath_store_load(struct lath_store *store, const char *path, lath_store_progr
 	store_reason_begin();
 	if (store->read_only)
 		return store_refuse(-EROFS, "the store was opened to be read only");
-	if (store->backend && !store->backend->clear)
+	if (store->backend && !store->inside)
 		return store_refuse(-EOPNOTSUPP, "%s: a snapshot cannot be loaded into it",
 				    store->backend->scheme);
-	ret = check_empty(store);
+	ret = store->inside ? (int)LOCKED(store, false, !keys_none(store->inside))
+			    : !keys_none(store);
 	if (ret)
-		return store_refuse(ret, "%s: %s", path,
-				    ret == -ENOTEMPTY ? "the store is not empty" : strerror(-ret));
+		return store_refuse(ret > 0 ? -ENOTEMPTY : ret, "%s: %s", path,
+				    ret > 0 ? "the store is not empty" : strerror(-ret));
 	ret = file_resolve(&file, path);
 	if (!ret)
 		ret = snapshot_load(store, &file, progress, arg);

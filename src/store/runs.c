@@ -5,7 +5,7 @@
  * Free runs are in lists by the logarithm of their length. They have their length at both ends, so
  * neighbours are joined in constant time (Knuth, boundary tags).
  */
-#include "store/runs.h"
+#include "store/arena.h"
 
 #include "store/pages.h"
 #include "store/reason.h"

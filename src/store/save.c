@@ -2,7 +2,6 @@
 /*
  * save.c - writing a snapshot to a new file, which then replaces the old one.
  */
-#include "store/backend.h"
 #include "store/engine.h"
 #include "store/file.h"
 #include "store/reason.h"
@@ -242,7 +241,7 @@ int lath_store_save(struct lath_store *store, const char *path, lath_store_progr
 	int ret;
 
 	store_reason_begin();
-	if (store->backend && !store->backend->iter_begin)
+	if (store->backend && !store->inside)
 		return store_refuse(-EOPNOTSUPP, "%s: cannot be saved", store->backend->scheme);
 	ret = file_resolve(&file, path);
 	if (!ret && store->file && file_same(&file.dir_id, &store->file->dir_id) &&

@@ -9,7 +9,7 @@
  * the page in front of it. That page is private to each process and holds what differs between
  * processes: functions, the descriptor. One robust mutex serialises all calls. A process that dies
  * in the store leaves `dirty` set; the next process rebuilds everything from the marked records
- * (recover.c).
+ * (shm_lock.c).
  *
  *   M1  a record exists if and only if it is marked. Marking and unmarking are stores of one word.
  *   M2  a marked record is complete, and the unit table describes its slab or run. Neither is
@@ -93,22 +93,24 @@ static inline struct shm *shm_of(const struct lath_store *store)
 	return store->backend_data;
 }
 
-static inline struct lath_store *shm_inside(const struct lath_store *store)
-{
-	return &shm_of(store)->head->store;
-}
+/* Makes a call with the lock held; write: as shm_enter(). Its result, or why the lock was not to be
+ * had. */
+#define LOCKED(store, write, call)                                 \
+	({                                                         \
+		int64_t locked_ = shm_enter(shm_of(store), write); \
+		if (!locked_) {                                    \
+			locked_ = (call);                          \
+			shm_leave(shm_of(store));                  \
+		}                                                  \
+		locked_;                                           \
+	})
 
-/* recover.c: rebuilds the inner store. Lock held, `dirty` set. 0 | -ENOMEM | -EBADMSG; may be
+/* shm_lock.c: rebuilds the inner store. Lock held, `dirty` set. 0 | -ENOMEM | -EBADMSG; may be
  * called again */
 int shm_recover(struct shm_head *head);
 /* For tests: the recovery does nothing / keeps slabs as they are / keeps both of two records of one
  * key marked. */
 enum shm_fault { SHM_FAULT_NONE, SHM_FAULT_CLEAN, SHM_FAULT_OLD_SLABS, SHM_FAULT_KEEP_BOTH };
 extern enum shm_fault lath_shm_fault;
-
-/* shm_iter.c */
-int shm_iter_begin(struct lath_store *store, const struct lath_store_range *range, void **iter);
-int shm_iter_next(void *iter, struct lath_store_key *key, struct lath_store_ref *value);
-void shm_iter_end(void *iter);
 
 #endif /* LATH_STORE_SHM_H */

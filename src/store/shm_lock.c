@@ -1,11 +1,204 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * shm_lock.c - the lock of a shared store, and the RCU flavour of the inner store: all its sections
- * are those of the thread that holds the lock.
+ * are those of the thread that holds the lock. Rebuilds a store from its marked records after a
+ * process has died in it (shm.h).
+ *
+ *   1. the arena of records: slabs and runs with marked records stay, all between them becomes free
+ *      runs
+ *   2. the arena of the index: becomes empty; its blocks stay committed
+ *   3. each marked record is inserted into the index; of two records of one key the one with the
+ *      lower version is unmarked and freed
  */
-#include "store/retire.h"
 #include "store/shm.h"
-#include "store/slab.h"
+#include "store/value.h"
+
+/* ---- repair ---- */
+
+enum shm_fault lath_shm_fault;
+
+/* Returns the first unit of the slab or run that a place belongs to, by the unit table; NO_UNIT: no
+ * record can begin there. */
+static u32 head_of(const struct arena *arena, u64 place)
+{
+	u64 first = place >> UNIT_SHIFT;
+	const struct unit *u = &arena->unit[first];
+	u64 start, size;
+
+	if (first < arena->first_unit || first >= arena->fresh_unit)
+		return NO_UNIT;
+	/* the table is compared with itself: a mark may be damaged */
+	if (u->kind == UNIT_BODY) {
+		if (u->back > first - arena->first_unit)
+			return NO_UNIT;
+		first -= u->back;
+		u = &arena->unit[first];
+	}
+	start = place - (first << UNIT_SHIFT);
+	if (u->len > arena->fresh_unit - first)
+		return NO_UNIT;
+	size = (u64)u->len << UNIT_SHIFT;
+	if (u->kind == UNIT_RUN)
+		return start ? NO_UNIT : (u32)first;
+	if (u->kind != UNIT_SLAB || u->class >= SLAB_CLASSES || start >= size ||
+	    start % slab_slot_size(u->class))
+		return NO_UNIT;
+	return (u32)first;
+}
+
+static bool record_fits(const struct lath_store *store, u64 place)
+{
+	const struct record *record = arena_at(&store->arena, place);
+	u64 size = sizeof(*record) + record_value_size(record) + record_key_size(record) +
+		   (record->meta & RECORD_EXPIRES ? sizeof(u64) : 0);
+
+	LATH_ASSERT(place_marked(store->mark, place));
+	return size <= arena_size(&store->arena, place) &&
+	       (store->keys == LATH_STORE_BYTES || record_key_size(record) == sizeof(u64));
+}
+
+/* Calls fn with every marked place until it returns other than 0. Returns that, or 0. */
+static int each_mark(struct lath_store *store, int (*fn)(struct lath_store *store, u64 place))
+{
+	u64 blocks = store->arena.reserved / BLOCK, b, i;
+	int ret;
+
+	for (b = 0; b < blocks; b++) {
+		if (!store->arena.block[b])
+			continue;
+		/* a block without memory has no marks: its part of them is not read */
+		for (i = b * MARKS_A_BLOCK; i < (b + 1) * MARKS_A_BLOCK; i++) {
+			u64 marks = store->mark[i];
+
+			for (; marks; marks &= marks - 1) {
+				ret = fn(store, i << 9 | (u64)__ffs64(marks) << 3);
+				if (ret)
+					return ret;
+			}
+		}
+	}
+	return 0;
+}
+
+static int count_in_head(struct lath_store *store, u64 place)
+{
+	u32 first = head_of(&store->arena, place);
+
+	if (!first || !record_fits(store, place))
+		return -EBADMSG;
+	LATH_ASSERT(first >= store->arena.first_unit && first < store->arena.fresh_unit);
+	store->arena.unit[first].used++;
+	return 0;
+}
+
+static int restore_records(struct lath_store *store)
+{
+	struct arena *arena = &store->arena;
+	u32 fresh = arena->fresh_unit, hole = NO_UNIT, i;
+	int ret;
+
+	arena_restart(arena, fresh);
+	for (i = arena->first_unit; i < fresh; i++)
+		arena->unit[i].used = 0;
+	ret = each_mark(store, count_in_head);
+	if (ret)
+		return ret;
+	runs_lock(arena);
+	for (i = arena->first_unit; i < fresh; i += arena->unit[i].len) {
+		if (!arena->unit[i].used) { /* no marked record begins here: a part of a hole */
+			hole = hole ? hole : i;
+			/* compaction looks at all units for slabs */
+			arena->unit[i].kind = UNIT_NONE;
+			arena->unit[i].len = 1;
+			continue;
+		}
+		LATH_ASSERT(arena->unit[i].len && arena->unit[i].len <= fresh - i);
+		if (hole)
+			run_link(arena, hole, i - hole);
+		hole = NO_UNIT;
+		/* `used` was counted above; the slab counts its slots again */
+		if (arena->unit[i].kind == UNIT_SLAB)
+			slab_restore(arena, i, store->mark);
+		else
+			arena->large_bytes += (u64)arena->unit[i].len << UNIT_SHIFT;
+	}
+	if (hole)
+		run_link(arena, hole, fresh - hole);
+	runs_unlock(arena);
+	return 0;
+}
+
+static int restore_index(struct lath_store *store)
+{
+	LATH_ASSERT(!store->backend && store->mark);
+	/* whatever state it was in: all of it is made again from the records */
+	memset(&store->numbers, 0, sizeof(store->numbers));
+	memset(&store->set, 0, sizeof(store->set));
+	arena_restart(&store->index, store->index.first_unit);
+	store->committed = store->arena.committed + store->index.committed;
+	return keys_init(store);
+}
+
+static int adopt(struct lath_store *store, u64 at)
+{
+	u64 word = place_word(at, WORD_RECORD);
+	const struct record *record = word_record(store, word), *other;
+	struct lath_store_key key = lath_key_bytes(record_key(record), record_key_size(record));
+	struct place place;
+	u64 old;
+	int ret;
+
+	/* in shared memory a record of a number has it as its key */
+	if (store->keys == LATH_STORE_NUMBERS) {
+		key.data = NULL;
+		memcpy(&key.n, record_key(record), sizeof(u64));
+	}
+	LATH_ASSERT(place_marked(store->mark, at));
+	place_find(store, key, &place);
+	old = place.word;
+	if (old) {
+		other = word_record(store, old);
+		if (lath_shm_fault == SHM_FAULT_KEEP_BOTH)
+			return 0;
+		/* M3: a change died between the two marks; of equal versions both have one value */
+		if (other->version >= record->version) {
+			value_drop(store, word);
+			return 0;
+		}
+	}
+	ret = place_put(store, &place, word);
+	if (!ret && old)
+		value_drop(store, old);
+	else if (!ret)
+		store_count_items(store, 1);
+	return ret;
+}
+
+int shm_recover(struct shm_head *head)
+{
+	struct lath_store *store = &head->store;
+	int ret;
+
+	LATH_ASSERT(head->dirty);
+	head->generation++;
+	if (lath_shm_fault == SHM_FAULT_CLEAN && head->generation > 1)
+		return 0;
+	/* whoever held these is dead */
+	pthread_mutex_init(&store->evict_lock, NULL);
+	lath_turn_init(&store->compact_turn);
+	store->hand_number = store->hand_size = 0;
+	/* no limit in the meantime: the index may become a little larger than it was */
+	store->arena.limit = store->index.limit = 0;
+	ret = lath_shm_fault == SHM_FAULT_OLD_SLABS ? 0 : restore_records(store);
+	if (!ret)
+		ret = restore_index(store);
+	if (!ret)
+		ret = each_mark(store, adopt);
+	store->arena.limit = store->index.limit = head->limit;
+	return ret;
+}
+
+/* ---- the lock ---- */
 
 static LATH_TLS struct shm *inside;
 static LATH_TLS unsigned int own_shard;

@@ -3,10 +3,9 @@
  * shm_map.c - shared objects: made, mapped at their address, unmapped, removed.
  */
 #define _GNU_SOURCE
-#include "store/keys.h"
+#include "store/value.h"
 #include "store/pages.h"
 #include "store/reason.h"
-#include "store/runs.h"
 #include "store/shm.h"
 
 #include <fcntl.h>
@@ -332,9 +331,9 @@ static int fill(struct shm *shm, const struct geometry *g, const struct lath_sto
 	store->shared = &shm->own->shared;
 	store->mark = (u64 *)(void *)(base + g->marks);
 	store->hand = (u8 *)base + g->hand;
-	if (getrandom(&store->list_id, sizeof(store->list_id), 0) != sizeof(store->list_id))
+	if (getrandom(&store->index_id, sizeof(store->index_id), 0) != sizeof(store->index_id))
 		return -EIO;
-	store->list_id |= 1ull << 63; /* ids of private indexes count from 1 */
+	store->index_id |= 1ull << 63; /* ids of private indexes count from 1 */
 	ret = arena_init_shared(&store->arena, base + g->arena, g->reserve, (u8 *)base + g->blocks,
 				&shm->own->backing, options, store->rcu, &store->committed);
 	if (ret)

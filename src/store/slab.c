@@ -4,9 +4,7 @@
  *
  * From 128 bytes on there are 8 sizes per power of two, so at most 12 % of a slot is unused.
  */
-#include "store/slab.h"
-
-#include "store/runs.h"
+#include "store/arena.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define CHECK_ADDRESSES 1

@@ -2,13 +2,11 @@
 /*
  * store.c - open, close, statistics.
  */
-#include "store/backend.h"
-#include "store/engine.h"
 #include "store/file.h"
-#include "store/keys.h"
+#include "store/value.h"
 #include "store/pages.h"
 #include "store/reason.h"
-#include "store/runs.h"
+#include "store/shm.h"
 #include "store/snapshot.h"
 
 #include <inttypes.h>
@@ -286,17 +284,20 @@ enum lath_store_keys lath_store_kind(const struct lath_store *store)
 	return store->keys;
 }
 
-s64 store_items(struct lath_store *store)
+int64_t lath_store_items(struct lath_store *store)
 {
-	s64 sum = 0;
+	int64_t sum = 0;
 	unsigned int i;
 
+	if (store->backend)
+		return store->inside ? LOCKED(store, false, lath_store_items(store->inside))
+				     : store->backend->items(store);
 	if (store->keys == LATH_STORE_NUMBERS)
-		return (s64)lath_index_count(&store->list);
+		return (int64_t)lath_index_count(&store->numbers);
 	/* the set of byte keys does not count: each shard has what its threads added */
 	for (i = 0; i < SHARDS; i++)
 		sum += __atomic_load_n(&store->arena.shard[i].items, __ATOMIC_RELAXED);
-	return sum > 0 ? sum : 0; /* while others write, the sum may be off */
+	return max(sum, (int64_t)0); /* while others write, the sum may be off */
 }
 
 void store_figures(struct lath_store *store, struct lath_store_stats *stats)
@@ -306,7 +307,7 @@ void store_figures(struct lath_store *store, struct lath_store_stats *stats)
 	memset(stats, 0, sizeof(*stats));
 	arena_numbers(&store->arena, &numbers);
 	arena_numbers(&store->index, &nodes);
-	stats->items = (u64)store_items(store);
+	stats->items = (u64)lath_store_items(store);
 	stats->committed = numbers.committed + nodes.committed;
 	stats->index_bytes = nodes.record_bytes + nodes.large_bytes;
 	stats->record_bytes = numbers.record_bytes + numbers.large_bytes;
@@ -318,11 +319,6 @@ void store_figures(struct lath_store *store, struct lath_store_stats *stats)
 	stats->expired = READ_ONCE(store->expired);
 	stats->fragmentation_permille =
 		stats->committed ? stats->free_bytes * 1000 / stats->committed : 0;
-}
-
-int64_t lath_store_items(struct lath_store *store)
-{
-	return store->backend ? store->backend->items(store) : store_items(store);
 }
 
 int lath_store_get_stats(struct lath_store *store, struct lath_store_stats *stats)

@@ -3,10 +3,6 @@
  * update.c - the public calls on single keys: reads; and changes, each of which is key_update()
  * with a function that decides, or a shorter way to the same.
  */
-#include "store/backend.h"
-#include "store/change.h"
-#include "store/evict.h"
-#include "store/keys.h"
 #include "store/value.h"
 
 #include <inttypes.h>
@@ -160,16 +156,16 @@ static int set_plain(struct lath_store *store, struct lath_store_key key, const 
 	lath_call_assert();
 	LATH_ASSERT(store->plain && !key.data);
 	/* the way to the leaf comes into the cache while the value is built */
-	lath_index_prefetch(&store->list, key.n);
+	lath_index_prefetch(&store->numbers, key.n);
 	ret = value_build(store, key, &change, &item.value);
 	if (ret)
 		return ret;
 	/* insert or replace, until no other thread removes or inserts the key in between */
 	do {
 		old.value = 0;
-		ret = lath_index_insert_item(&store->list, &item, NULL);
+		ret = lath_index_insert_item(&store->numbers, &item, NULL);
 		if (ret == -EEXIST)
-			ret = lath_index_replace_item(&store->list, key.n, item.value, &old);
+			ret = lath_index_replace_item(&store->numbers, key.n, item.value, &old);
 	} while (unlikely(ret == -ENOENT));
 	if (unlikely(ret)) {
 		value_drop(store, item.value);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * value.h - values: built, read and freed by their words.
+ * value.h - values: built, read and freed by their words; from a key to its word.
  */
 #ifndef LATH_STORE_VALUE_H
 #define LATH_STORE_VALUE_H
@@ -56,7 +56,7 @@ static inline bool ref_expired(const struct lath_store_ref *ref)
 }
 
 /* Sets or clears the mark of a record in shared memory. A record exists if and only if it is
- * marked; everything else can be rebuilt from marked records (recover.c). It is complete before it
+ * marked; everything else can be rebuilt from marked records (shm_lock.c). It is complete before it
  * is marked, and its slot is not reused before the mark is cleared. */
 static inline void record_mark(struct lath_store *store, u64 word, bool there)
 {
@@ -80,5 +80,45 @@ static inline void value_prefetch(const struct lath_store *store, u64 word)
 {
 	prefetch(arena_at(&store->arena, word_has_place(word) ? word_place(word) : 0));
 }
+
+/* Makes refs point to copies in this process: of short values in the refs themselves, of others in
+ * one block, *copies, or NULL. copies_keep: retires it, so that it is there until the caller's
+ * section ends. 0 | -ENOMEM */
+struct copies;
+int refs_copy(struct lath_store_ref *refs, size_t n, struct copies **copies);
+void copies_keep(struct lath_store *store, struct copies *copies);
+
+/* ---- keys.c ---- */
+
+/* Where a key is, or belongs. Valid in the read-side critical section it was found in. */
+struct place {
+	u64 word; /* the key's word; 0: the key is absent */
+	u64 number;
+	struct lath_bytes_place bytes;
+};
+
+/* Internal result: the store has changed since, look again. */
+#define RETRY 1
+
+/* Returns the word of a record that the set of byte keys holds. */
+u64 address_word(const struct lath_store *store, u64 address);
+/* A lath_bytes_key_fn for records. */
+void store_key_of(void *ctx, uint64_t value, struct lath_bytes_key *key);
+/* Returns the record of a byte key, valid in the section it was found in, or NULL. */
+const struct record *record_find(struct lath_store *store, struct lath_store_key key);
+/* Returns the word of a key, valid in the section it was found in; 0: the key is absent. */
+u64 word_find(struct lath_store *store, struct lath_store_key key);
+/* Finds where a key is, or belongs. In a section. */
+void place_find(struct lath_store *store, struct lath_store_key key, struct place *place);
+/* Makes `word` the key's word, or with 0 removes the key, if it is still as in *place. In a call
+ * and in the same section. 0 | RETRY | -ENOMEM */
+int place_put(struct lath_store *store, const struct place *place, u64 word);
+int keys_init(struct lath_store *store);
+/* Returns whether there are no keys. */
+bool keys_none(struct lath_store *store);
+/* Removes everything; allocates nothing. The caller excludes all other calls. */
+void keys_clear(struct lath_store *store);
+/* Counts keys that were added, or with a negative number removed, in the shard of the thread. */
+void store_count_items(struct lath_store *store, s64 by);
 
 #endif /* LATH_STORE_VALUE_H */

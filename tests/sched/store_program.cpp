@@ -10,7 +10,7 @@
 
 #include <cstring>
 
-// src/store/slab.h: the calling thread takes memory of this shard
+// src/store/arena.h: the calling thread takes memory of this shard
 extern "C" unsigned arena_borrow_shard(unsigned number);
 
 using namespace lin;

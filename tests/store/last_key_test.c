@@ -346,7 +346,7 @@ static void damaged_units(struct lath_store *store, struct lath_store *inside)
 	for (i = 0; i < 3; i++) {
 		struct unit *unit, old;
 
-		assert(lath_index_get(&inside->list, LAST, &word));
+		assert(lath_index_get(&inside->numbers, LAST, &word));
 		unit = &inside->arena.unit[word_place(word) >> UNIT_SHIFT];
 		old = *unit;
 		if (i == 0)
@@ -371,10 +371,10 @@ static void damaged(void)
 	for (i = 0; i < 200; i++)
 		assert(!lath_store_set(store, lath_key_number(i), &i, 8));
 	assert(!lath_store_set(store, lath_key_number(LAST), large, sizeof(large)));
-	inside = shm_inside(store);
-	assert(lath_index_get(&inside->list, 100, &word));
+	inside = store->inside;
+	assert(lath_index_get(&inside->numbers, 100, &word));
 	places[0] = word_place(word) + 8; /* within a slot */
-	assert(lath_index_get(&inside->list, LAST, &word));
+	assert(lath_index_get(&inside->numbers, LAST, &word));
 	places[1] = word_place(word) + 8;    /* in the first unit of a run */
 	places[2] = word_place(word) + UNIT; /* in its second one */
 	places[3] = ((u64)inside->arena.fresh_unit << UNIT_SHIFT) + 64; /* behind those used */
@@ -394,7 +394,7 @@ static void damaged(void)
 		struct record *record;
 		u64 meta;
 
-		assert(lath_index_get(&inside->list, 100, &word));
+		assert(lath_index_get(&inside->numbers, 100, &word));
 		record = word_record(inside, word);
 		meta = record->meta;
 		record->meta = i ? meta + (1ull << 40) : meta + 100000;
@@ -418,12 +418,12 @@ static void marked_twice(void)
 
 	for (i = 0; i < 200; i++)
 		assert(!lath_store_set(store, lath_key_number(i), "01234567", 8));
-	inside = shm_inside(store);
+	inside = store->inside;
 	for (i = 0; i < 8; i++) {
 		value = 1000 + i;
-		assert(lath_index_get(&inside->list, 100, &was));
+		assert(lath_index_get(&inside->numbers, 100, &was));
 		assert(!lath_store_set(store, lath_key_number(100), &value, 8));
-		assert(lath_index_get(&inside->list, 100, &word) && word != was);
+		assert(lath_index_get(&inside->numbers, 100, &word) && word != was);
 		above += word_place(word) > word_place(was);
 		mark = &inside->mark[word_place(was) >> 9];
 		bit = 1ull << (word_place(was) >> 3 & 63);

@@ -205,7 +205,7 @@ std::vector<state> record(lath_store* s, const image& img, const call& fn) {
     return states.size() > 1 ? states : std::vector<state>{};
 }
 
-std::uint64_t next_list_id = 1ull << 40;
+std::uint64_t next_index_id = 1ull << 40;
 
 // fn in its own thread: what threads remember of an index must not be of one that the test
 // took back
@@ -231,7 +231,7 @@ verdict judge(lath_store* s, const model& m, const image& img, std::vector<unsig
         if (i % step && i + 1 != states.size())
             continue;
         img.put_back(known);
-        shm_inside_owner_died(s, next_list_id += 1 << 20);
+        shm_inside_owner_died(s, next_index_id += 1 << 20);
         contents now;
         apart([&] {
             now = read_all(s, m);
@@ -395,7 +395,7 @@ void steps_of_recovery(const scene& sc, std::size_t stride) {
             for (const auto& c : p.states[i].changes)
                 std::memcpy(&image_then[c.at], &c.value, 8);
         img->put_back(image_then);
-        shm_inside_owner_died(p.store.get(), next_list_id += 1 << 20);
+        shm_inside_owner_died(p.store.get(), next_index_id += 1 << 20);
         MUST(shm_inside_dirty(p.store.get()));
         image_then = img->copy();
         auto states = record(p.store.get(), *img, [](lath_store* s) {
@@ -442,7 +442,7 @@ void faults_are_noticed() {
             std::printf("recovery that %s: %s\n", names[fault], strsignal(WTERMSIG(status)));
         // whole again, so that it can be closed
         img->put_back(p.start);
-        shm_inside_owner_died(p.store.get(), next_list_id += 1 << 20);
+        shm_inside_owner_died(p.store.get(), next_index_id += 1 << 20);
     }
 }
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 #include "shm_inside.h"
 
-#include "store/keys.h"
 #include "store/shm.h"
-#include "store/word.h"
+#include "store/value.h"
 
 #include <stdio.h>
 #include <linux/futex.h>
@@ -38,14 +37,14 @@ size_t shm_inside_regions(struct lath_store *store, struct shm_region *r)
 	return n;
 }
 
-void shm_inside_owner_died(struct lath_store *store, uint64_t list_id)
+void shm_inside_owner_died(struct lath_store *store, uint64_t index_id)
 {
 	struct shm_head *head = shm_of(store)->head;
 
 	/* what the kernel does when a thread ends */
 	if (head->lock.__data.__lock & FUTEX_TID_MASK)
 		head->lock.__data.__lock = FUTEX_OWNER_DIED;
-	head->store.list_id = list_id | 1ull << 63;
+	head->store.index_id = index_id | 1ull << 63;
 }
 
 uint64_t shm_inside_generation(struct lath_store *store)
@@ -93,7 +92,8 @@ static void count_words(struct census *c)
 	if (c->store->keys == LATH_STORE_BYTES)
 		return;
 	do {
-		n = lath_index_scan(&c->store->list, next, ~0ull, items, ARRAY_SIZE(items), &next);
+		n = lath_index_scan(&c->store->numbers, next, ~0ull, items, ARRAY_SIZE(items),
+				    &next);
 		for (i = 0; i < n; i++)
 			count_word(c, items[i].value);
 	} while (n == ARRAY_SIZE(items) && next);
@@ -116,7 +116,7 @@ static int verify(struct lath_store *in, char *why, size_t why_size)
 	u64 marks;
 
 	if (in->keys == LATH_STORE_BYTES ? lath_bytes_verify(&in->set, why, why_size)
-					 : lath_index_verify(&in->list, 5, why, why_size))
+					 : lath_index_verify(&in->numbers, 5, why, why_size))
 		return -1;
 	count_words(&c);
 	marks = count_marks(in);
@@ -146,7 +146,7 @@ int shm_inside_verify(struct lath_store *store, char *why, size_t why_size)
 		snprintf(why, why_size, "recovery: %d", ret);
 		return -1;
 	}
-	ret = verify(shm_inside(store), why, why_size);
+	ret = verify(store->inside, why, why_size);
 	shm_leave(shm_of(store));
 	return ret;
 }

@@ -19,7 +19,7 @@ struct shm_region {
 size_t shm_inside_regions(struct lath_store *store, struct shm_region *regions);
 /* After an image of it was put back: nobody holds the lock, its holder died; indexes made from now
  * on have ids from here. */
-void shm_inside_owner_died(struct lath_store *store, uint64_t list_id);
+void shm_inside_owner_died(struct lath_store *store, uint64_t index_id);
 /* 0, or -1 and what is wrong: the index, marks against index, slabs against both. */
 int shm_inside_verify(struct lath_store *store, char *why, size_t why_size);
 uint64_t shm_inside_generation(struct lath_store *store);
