@@ -50,8 +50,8 @@ extern "C" {
 /* The version of these headers; lath_version() (lathwork/error.h) is that of the library. It is
  * written here and nowhere else. */
 #define LATH_VERSION_MAJOR 0
-#define LATH_VERSION_MINOR 2
-#define LATH_VERSION_PATCH 1
+#define LATH_VERSION_MINOR 3
+#define LATH_VERSION_PATCH 0
 
 /* A function that the shared library exports; all others are hidden. What contains the library in
  * two files and exports none compiles with -DLATH_API= -fvisibility=hidden. */

@@ -45,7 +45,7 @@
 extern "C" {
 #endif
 
-/* Returns the version of the running library, e.g. "0.2.1". LATH_VERSION_MAJOR, _MINOR and _PATCH
+/* Returns the version of the running library, e.g. "0.3.0". LATH_VERSION_MAJOR, _MINOR and _PATCH
  * (lathwork/config.h) are those of the headers that the program was compiled with. */
 LATH_API const char *lath_version(void);
 

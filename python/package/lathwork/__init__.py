@@ -13,7 +13,7 @@ from .rangeset import RangeSet, after
 from .sorted import SortedDict, SortedItemsView, SortedKeyList, SortedKeysView, SortedList, SortedListWithKey, SortedSet, SortedValuesView
 from .store import Store
 
-__version__ = "0.2.1"
+__version__ = "0.3.0"
 __all__ = [
     "Deadlock",
     "Hold",

@@ -131,7 +131,7 @@ pub use store::{
 pub use store_error::StoreError;
 
 /// The old bound of values: any type is one.
-#[deprecated(since = "0.2.1", note = "leave the bound out: values have any type")]
+#[deprecated(since = "0.3.0", note = "leave the bound out: values have any type")]
 pub trait Value {}
 
 #[allow(deprecated)]

@@ -281,7 +281,7 @@ impl<K: Key, V> RangeMap<K, V> {
     }
 
     /// The old name of [`take_starting`](Self::take_starting).
-    #[deprecated(since = "0.2.1", note = "write take_starting()")]
+    #[deprecated(since = "0.3.0", note = "write take_starting()")]
     pub fn take(&mut self, first: K) -> Option<(RangeInclusive<K>, V)>
     where
         V: Clone,
