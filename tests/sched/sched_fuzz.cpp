@@ -33,7 +33,7 @@ struct options {
 
 constexpr std::uint64_t most_exhaustive = 1500; // accesses of a scenario that is exhausted
 
-std::array<std::unique_ptr<program>, 9> programs;
+std::array<std::unique_ptr<program>, 8> programs;
 
 program* current;
 std::uint64_t scenario_seed, schedule_number, schedules_done, scenarios_done, exhausted;
