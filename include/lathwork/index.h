@@ -142,10 +142,10 @@ LATH_API void lath_index_destroy(struct lath_index *index, lath_item_fn each, vo
 LATH_API int lath_index_insert_item(struct lath_index *index, const struct lath_item *item,
 				    struct lath_item *conflict);
 /*
- * Insert without allocating: the caller brings the nodes along. preload() fills what is missing;
- * zero the struct before the first time. insert_preloaded() takes what it needs. It returns
- * -EAGAIN, the items unchanged, if that is not enough: other threads split the same leaf at the
- * same time, or the leaf has to be split twice. Preload and try again.
+ * Insert without allocating: the caller brings the nodes along. Zero the struct before the first
+ * time. preload: fills what is missing, 0 | -ENOMEM. insert_preloaded: takes what it needs, results
+ * as lath_index_insert_item(), or -EAGAIN, the items unchanged, if it is not enough: other threads
+ * split the same leaf at the same time, or it has to be split twice. Preload and try again.
  */
 struct lath_preload {
 	void *node[3];

@@ -136,8 +136,8 @@ LATH_API int lath_range_timedlock(struct lath_range_locks *locks, struct lath_ra
 LATH_API int lath_range_lock_all(struct lath_range_locks *locks, struct lath_range_hold *hold,
 				 enum lath_range_mode mode);
 /* The general form: the keys from first to last, for an owner such as a transaction; 0: the calling
- * thread. nanoseconds: UINT64_MAX waits as long as it takes; 0 does not wait (-EBUSY).
- * -EINVAL: last < first. */
+ * thread. nanoseconds as lath_range_timedlock(); UINT64_MAX waits as long as it takes, 0 does not
+ * wait (-EBUSY). -EINVAL: last < first. */
 LATH_API int lath_range_lock_for(struct lath_range_locks *locks, struct lath_range_hold *hold,
 				 uint64_t first, uint64_t last, enum lath_range_mode mode,
 				 uint64_t nanoseconds, uint64_t owner);

@@ -127,8 +127,9 @@ LATH_API int64_t lath_small_count_range(const struct lath_small *small, uint64_t
 LATH_API int lath_small_select(const struct lath_small *small, uint64_t rank,
 			       struct lath_item *found);
 
-/* With LATH_HOLES: 0 | -ENOSPC | -EINVAL, insert_hole also -ENOMEM. Of several holes a block has
- * the policy's choice exactly; stats of a block are exact, and max_leaves is of an index. */
+/* With LATH_HOLES. Of several holes a block has the policy's choice exactly; stats of a block are
+ * exact, and max_leaves is of an index. find_hole: 0 | -ENOSPC | -EINVAL. insert_hole: as find_hole,
+ * or -ENOMEM. hole_stats: 0 | -EINVAL */
 LATH_API int lath_small_find_hole(const struct lath_small *small,
 				  const struct lath_hole_request *want, uint64_t *key);
 LATH_API int lath_small_insert_hole(struct lath_small *small, const struct lath_hole_request *want,

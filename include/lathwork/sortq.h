@@ -245,7 +245,7 @@ enum {
 };
 LATH_API void lath_sortq_lookup(struct lath_sortq *queue, uint64_t start, uint64_t end,
 				unsigned int flags, struct lath_sortq_merge *found);
-/* lath_sortq_insert with the result of a lookup of [request->sector, ...) on the unchanged queue.
+/* As lath_sortq_insert(), with what a lookup from request->sector on found in the unchanged queue.
  */
 LATH_API int lath_sortq_insert_at(struct lath_sortq *queue, const struct lath_sortq_merge *found,
 				  struct lath_request *request);

@@ -45,24 +45,14 @@ class Pin(C.Structure):
 
 
 def bind(lib):
-    p, i, u, z, q = C.c_void_p, C.c_int, U64, C.c_size_t, C.c_int64
-    core.bind(lib, {f"lath_index_{n}": t for n, t in {
-        "init": (i, p, p), "fini": (None, p, core.ITEM_FN, p), "insert_item": (i, p, p, p), "preload": (i, p, p),
-        "preload_release": (None, p, p), "insert_preloaded": (i, p, p, p, p), "erase_item": (i, p, u, p),
-        "erase_item_at": (i, p, u, p), "replace_item": (i, p, u, u, p), "replace_if": (i, p, u, u, u, p),
-        "erase_if": (i, p, u, u, p), "erase_sized": (i, p, u, u, p), "lookup_item": (i, p, u, p),
-        "overlap_item": (i, p, u, u, p), "ceiling_item": (i, p, u, p), "floor_item": (i, p, u, p), "first_item": (i, p, p),
-        "last_item": (i, p, p), "lookup_pin": (i, p, u, p, p), "resize": (i, p, u, u), "split": (i, p, u, u),
-        "erase_part": (i, p, p, p),        "join": (i, p, u, JOIN_FN, p, p), "erase_range": (q, p, u, u, core.ITEM_FN, p), "clear": (q, p, core.ITEM_FN, p),
-        "store_range": (i, p, p, core.ITEM_FN, p), "lookup_batch": (z, p, z, p, p), "get_batch": (z, p, z, p, p, p),
-        "insert_batch": (z, p, z, p, p), "erase_batch": (z, p, z, p, p), "load_sorted": (i, p, z, p, p), "get": (i, p, u, p),
-        "scan": (z, p, u, u, p, z, p), "scan_values": (z, p, u, u, p, p, z, p), "scan_back": (z, p, u, u, p, z, p),
-        "visit_values": (i, p, u, u, z, VISIT_FN, p), "rank": (q, p, u), "select": (i, p, u, p),
-        "count_range": (q, p, u, u), "prefetch": (None, p, u), "prepare": (None, p), "trim": (z, p, z, p),
-        "clone": (i, p, p, p), "digest": (u, p, p, p), "count": (u, p), "get_stats": (None, p, p),
-        "verify": (i, p, i, p, z), "dump": (None, p, i, WRITE_FN, p), "find_hole": (i, p, p, p),
-        "insert_hole": (i, p, p, u, p), "hole_stats": (i, p, u, u, u, p)}.items()})
-    core.bind(lib, {f"lath_cursor_{n}": t for n, t in {
-        "init": (None, p, p), "seek": (i, p, u, p), "seek_floor": (i, p, u, p), "next": (i, p, p), "prev": (i, p, p),
-        "lock": (i, p, u, p, p), "locked_floor": (i, p, u, p), "locked_ceiling": (i, p, u, p), "insert": (i, p, p, p),
-        "erase": (i, p, u, p), "unlock": (None, p)}.items()})
+    core.bind(lib, "lath_index_", """
+        init:ipp fini:-pEp insert_item:ippp preload:ipp preload_release:-pp insert_preloaded:ipppp erase_item:ipup erase_item_at:ipup
+        replace_item:ipuup replace_if:ipuuup erase_if:ipuup erase_sized:ipuup lookup_item:ipup overlap_item:ipuup ceiling_item:ipup
+        floor_item:ipup first_item:ipp last_item:ipp lookup_pin:ipupp resize:ipuu split:ipuu erase_part:ippp join:ipuJpp
+        erase_range:qpuuEp clear:qpEp store_range:ippEp lookup_batch:zpzpp get_batch:zpzppp insert_batch:zpzpp erase_batch:zpzpp
+        load_sorted:ipzpp get:ipup scan:zpuupzp scan_values:zpuuppzp scan_back:zpuupzp visit_values:ipuuzVp rank:qpu select:ipup
+        count_range:qpuu prefetch:-pu prepare:-p trim:zpzp clone:ippp digest:uppp count:up get_stats:-pp verify:ipipz dump:-piWp
+        find_hole:ippp insert_hole:ippup hole_stats:ipuuup""", E=core.ITEM_FN, J=JOIN_FN, V=VISIT_FN, W=WRITE_FN)
+    core.bind(lib, "lath_cursor_", """
+        init:-pp seek:ipup seek_floor:ipup next:ipp prev:ipp lock:ipupp locked_floor:ipup locked_ceiling:ipup insert:ippp erase:ipup
+        unlock:-p""")

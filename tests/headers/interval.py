@@ -35,14 +35,11 @@ EACH_FN = C.CFUNCTYPE(None, C.c_void_p, C.POINTER(Interval))
 
 
 def bind(lib):
-    p, i, u, z = C.c_void_p, C.c_int, U64, C.c_size_t
-    core.bind(lib, {f"lath_{n}": t for n, t in {
-        "intervals_init": (i, p, i, p), "intervals_fini": (None, p, EACH_FN, p), "intervals_insert": (i, p, p),
-        "intervals_erase": (i, p, p), "intervals_stab": (z, p, u, p, z), "intervals_overlap": (z, p, u, u, p, z),
-        "intervals_within": (z, p, u, u, p, z), "intervals_count_overlap": (u, p, u, u), "intervals_nearest": (i, p, u, p),
-        "intervals_count": (u, p), "interval_iter_stab": (None, p, p, u), "interval_iter_overlap": (None, p, p, u, u),
-        "interval_iter_within": (None, p, p, u, u), "interval_iter_all": (None, p, p), "interval_next": (i, p, p),
-        "interval_next_batch": (z, p, p, z), "intervals_get_stats": (None, p, p), "intervals_verify": (i, p, p, z)}.items()})
+    core.bind(lib, "lath_", """
+        intervals_init:ipip intervals_fini:-pEp intervals_insert:ipp intervals_erase:ipp intervals_stab:zpupz intervals_overlap:zpuupz
+        intervals_within:zpuupz intervals_count_overlap:upuu intervals_nearest:ipup intervals_count:up interval_iter_stab:-ppu
+        interval_iter_overlap:-ppuu interval_iter_within:-ppuu interval_iter_all:-pp interval_next:ipp interval_next_batch:zppz
+        intervals_get_stats:-pp intervals_verify:ippz""", E=EACH_FN)
 
 
 def draw(d):

@@ -35,12 +35,9 @@ WRITE_FN = C.CFUNCTYPE(None, C.c_void_p, C.c_char_p)
 
 
 def bind(lib):
-    p, i, u = C.c_void_p, C.c_int, U64
-    core.bind(lib, {f"lath_range_{n}": t for n, t in {
-        "locks_init": (i, p, p), "locks_fini": (None, p), "lock": (i, p, p, u, u, i), "trylock": (i, p, p, u, u, i),
-        "timedlock": (i, p, p, u, u, i, u), "lock_all": (i, p, p, i), "lock_for": (i, p, p, u, u, i, u, u),
-        "unlock": (None, p, p), "downgrade": (None, p, p), "resize": (i, p, p, u, u), "each": (None, p, EACH_FN, p),
-        "dump": (None, p, WRITE_FN, p), "locks_verify": (i, p)}.items()})
+    core.bind(lib, "lath_range_", """
+        locks_init:ipp locks_fini:-p lock:ippuui trylock:ippuui timedlock:ippuuiu lock_all:ippi lock_for:ippuuiuu unlock:-pp downgrade:-pp
+        resize:ippuu each:-pEp dump:-pWp locks_verify:ip""", E=EACH_FN, W=WRITE_FN)
 
 
 def draw(d):

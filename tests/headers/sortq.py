@@ -37,16 +37,12 @@ class Merge(C.Structure):
 
 
 def bind(lib):
-    p, i, u, z, n = C.c_void_p, C.c_int, U64, C.c_size_t, C.c_uint32
-    core.bind(lib, {f"lath_{k}": t for k, t in {
-        "request_pool_init": (i, p, p, u, n), "sortq_memsize": (z, p, p), "sortq_init": (i, p, p, p, p),
-        "sortq_settle": (None, p), "sortq_insert_slow": (i, p, p), "sortq_dispatch_slow": (p, p),
-        "sortq_insert_batch": (z, p, p, z), "sortq_lookup": (None, p, u, u, n, p), "sortq_insert_at": (i, p, p, p),
-        "sortq_back_merged": (i, p, p), "sortq_front_merged": (i, p, p, u), "sortq_remove": (i, p, p), "sortq_first": (p, p),
-        "sortq_dispatch_batch": (z, p, p, z), "sortq_first_from": (p, p, u), "sortq_first_in_zone": (p, p, u, u),
-        "sortq_next": (p, p, p), "sortq_prev": (p, p, p), "sortq_set_head": (i, p, u), "sortq_head": (u, p),
-        "sortq_oldest": (p, p), "sortq_expired": (p, p, u), "sortq_barrier": (None, p), "sortq_count": (n, p),
-        "sortq_verify": (i, p), "sortq_engine_name": (C.c_char_p, i)}.items()})
+    core.bind(lib, "lath_", """
+        request_pool_init:ippun sortq_memsize:zpp sortq_init:ipppp sortq_settle:-p sortq_insert_slow:ipp sortq_dispatch_slow:pp
+        sortq_insert_batch:zppz sortq_lookup:-puunp sortq_insert_at:ippp sortq_back_merged:ipp sortq_front_merged:ippu sortq_remove:ipp
+        sortq_first:pp sortq_dispatch_batch:zppz sortq_first_from:ppu sortq_first_in_zone:ppuu sortq_next:ppp sortq_prev:ppp
+        sortq_set_head:ipu sortq_head:up sortq_oldest:pp sortq_expired:ppu sortq_barrier:-p sortq_count:np sortq_verify:ip
+        sortq_engine_name:si""")
 
 
 def sector(d):
@@ -285,12 +281,14 @@ class SortqSubject(core.Subject):
             self.head = at
         self.same("head", self.lib.lath_sortq_head(self.at), self.head)
 
-    @op(lambda d: (d.key(),), 3)
-    def ages(self, now):
+    @op(lambda d: (d.key(), d.pick([None, None, -1, 0, (1 << 63) - 1, 1 << 63])), 3)
+    def ages(self, now, near):
+        """near: this much behind the time of the oldest."""
         if not self.flags & AGES:
             return
         i = min(((e[1], e[2]) for g in self.groups for e in g), default=(0, None))[1]
         self.same("oldest", self.number(self.lib.lath_sortq_oldest(self.at)), i)
+        now = (self.requests[i].time + near) % TOP if near is not None and i is not None else now
         due = i is not None and (now - self.requests[i].time) % TOP < 1 << 63
         self.same("expired", self.number(self.lib.lath_sortq_expired(self.at, now)), i if due else None)
 

@@ -5,6 +5,7 @@ import errno
 
 import core
 from core import MAX, TOP, U64, Item, Mismatch, expect, op
+from index_calls import Hole
 
 ENOENT, EEXIST, EINVAL, ENOMEM, EBUSY, ENOSPC, EBADMSG = (
     -getattr(errno, n) for n in "ENOENT EEXIST EINVAL ENOMEM EBUSY ENOSPC EBADMSG".split())
@@ -14,10 +15,6 @@ NO_ARENAS, NO_MAGAZINES, OWNERS, SPREAD, FILL = (1 << i for i in range(5))
 class Config(C.Structure):
     _fields_ = [("size", C.c_size_t), ("low", U64), ("high", U64), ("unit", U64), ("below", U64), ("flags", C.c_uint),
                 ("rcu", C.c_void_p), ("allocator", C.c_void_p)]
-
-
-class Hole(C.Structure):
-    _fields_ = [("size", U64), ("align", U64), ("low", U64), ("high", U64), ("below", U64), ("hint", U64), ("policy", C.c_int)]
 
 
 class Segment(C.Structure):
@@ -34,15 +31,10 @@ READ_FN = C.CFUNCTYPE(C.c_int64, C.c_void_p, C.c_void_p, C.c_size_t)
 
 
 def bind(lib):
-    p, i, u, z, n = C.c_void_p, C.c_int, U64, C.c_size_t, C.c_uint
-    core.bind(lib, {f"lath_space_{k}": t for k, t in {
-        "create": (i, p, p), "destroy": (None, p), "alloc": (i, p, u, u, u, p), "alloc_in": (i, p, u, u, u, u, p),
-        "alloc_below": (i, p, u, u, u, u, p), "alloc_request": (i, p, p, u, p), "reserve": (i, p, u, u, u),
-        "free": (i, p, u, u), "owner": (i, p, u, p), "trim": (None, p), "next": (i, p, u, p), "next_free": (i, p, u, p),
-        "add_segment": (i, p, u, u, u), "limit_segment": (i, p, n, u), "drain_segment": (i, p, n, i),
-        "remove_segment": (i, p, n), "segment_of": (i, p, u), "segment_stats": (i, p, n, p), "save": (i, p, WRITE_FN, p),
-        "load": (i, p, READ_FN, p, u, p, z), "get_stats": (None, p, p), "hole_stats": (i, p, n, u, p),
-        "verify": (i, p, p, z)}.items()})
+    core.bind(lib, "lath_space_", """
+        create:ipp destroy:-p alloc:ipuuup alloc_in:ipuuuup alloc_below:ipuuuup alloc_request:ippup reserve:ipuuu free:ipuu owner:ipup
+        trim:-p next:ipup next_free:ipup add_segment:ipuuu limit_segment:ipnu drain_segment:ipni remove_segment:ipn segment_of:ipu
+        segment_stats:ipnp save:ipWp load:ipRpupz get_stats:-pp hole_stats:ipnup verify:ippz""", W=WRITE_FN, R=READ_FN)
 
 
 def draw_config(d):
@@ -120,7 +112,8 @@ class SpaceSubject(core.MemorySubject):
 
     def judge(self, what, result, size, step, cookie, low=0, high=TOP, mask=MAX, places=None):
         """After an allocation."""
-        if self.lacks(what, result):
+        if self.wrong(size, step) or self.lacks(what, result):
+            expect(what, result, EINVAL if self.wrong(size, step) else ENOMEM)
             return
         step = max(step or self.unit, self.unit)
         some, certain = (True, True) if result == 0 else self.room(size, step, low, high, mask)
@@ -158,10 +151,7 @@ class SpaceSubject(core.MemorySubject):
     def alloc(self, count, off, step, cookie):
         size, step = self.size_of(count, off), min(step * self.unit, 1 << 63)
         result = self.lib.lath_space_alloc(self.space, size, step, cookie, C.byref(self.u))
-        if self.wrong(size, step):
-            expect("alloc", result, EINVAL)
-        else:
-            self.judge("alloc", result, size, step, cookie)
+        self.judge("alloc", result, size, step, cookie)
 
     @op(lambda d: (units(d), d.int(1, 200), d.pick([0, 1, 8])), 2)
     def fill(self, count, times, step):
@@ -173,10 +163,7 @@ class SpaceSubject(core.MemorySubject):
     def alloc_in(self, mask, count, step, cookie):
         size, step = self.size_of(count, 0), min(step * self.unit, 1 << 63)
         result = self.lib.lath_space_alloc_in(self.space, mask, size, step, cookie, C.byref(self.u))
-        if self.wrong(size, step):
-            expect("alloc_in", result, EINVAL)
-        else:
-            self.judge("alloc_in", result, size, step, cookie, mask=mask)
+        self.judge("alloc_in", result, size, step, cookie, mask=mask)
 
     def key_at(self, at):
         return (self.low + at * self.unit) % TOP
@@ -185,12 +172,9 @@ class SpaceSubject(core.MemorySubject):
     def alloc_below(self, high, count, step, cookie):
         size, step, high = self.size_of(count, 0), min(step * self.unit, 1 << 63), self.key_at(high)
         result = self.lib.lath_space_alloc_below(self.space, high, size, step, cookie, C.byref(self.u))
-        if self.wrong(size, step):
-            expect("alloc_below", result, EINVAL)
-        else:
-            self.judge("alloc_below", result, size, step, cookie, high=high or TOP)
+        self.judge("alloc_below", result, size, step, cookie, high=high or TOP)
 
-    @op(lambda d: (units(d), align(d), place(d) if d.chance(0.3) else None, place(d) if d.chance(0.3) else None, place(d), d.int(0, 5),
+    @op(lambda d: (units(d), align(d), place(d) if d.chance(0.3) else None, place(d) if d.chance(0.3) else None, place(d), d.int(-1, 6),
                    d.int(0, 5)), 3)
     def alloc_request(self, count, step, low, high, hint, policy, cookie):
         size, step = self.size_of(count, 0), min(step * self.unit, 1 << 63)
@@ -201,7 +185,7 @@ class SpaceSubject(core.MemorySubject):
         result = self.lib.lath_space_alloc_request(self.space, C.byref(want), cookie, C.byref(self.u))
         end = high or TOP
         step = max(step, self.unit)
-        if self.wrong(size, step) or low >= end:
+        if self.wrong(size, step) or low >= end or not 0 <= policy <= 5:
             expect("alloc_request", result, EINVAL)
             return
         if policy == 5:
@@ -426,9 +410,9 @@ class SpaceSubject(core.MemorySubject):
     def trim(self):
         self.lib.lath_space_trim(self.space)
 
-    @op(lambda d: (d.int(0, 5), d.int(0, 3), d.int(0, 400), d.int(1, 255)), 0.3)
+    @op(lambda d: (d.int(0, 5), d.int(0, 2), d.int(0, 400), d.int(1, 255)), 0.3)
     def save_load(self, cookie, how, at, bits):
-        """how: 0 as it was saved, 1 a byte is changed, 2 it is cut short, 3 into the same space."""
+        """how: 0 as it was saved, 1 a byte is changed, 2 it is cut short."""
         stream = []
         fn = WRITE_FN(lambda _a, data, n: stream.append(data[:n]) or 0)
         result = self.lib.lath_space_save(self.space, fn, None)
@@ -450,10 +434,6 @@ class SpaceSubject(core.MemorySubject):
             C.memmove(to, part, len(part))
             return len(part)
         read_fn = READ_FN(read)
-        if self.taken.keys:
-            expect("load into a space in use", self.lib.lath_space_load(self.space, read_fn, None, cookie, self.report, 300), EBUSY)
-        if how == 3:
-            return
         runs = self.merged()
         for k in list(self.taken.keys):
             _, size, _ = self.taken.item(k)

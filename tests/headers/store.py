@@ -10,8 +10,8 @@ import tempfile
 import core
 from core import MAX, U64, Mismatch, expect, op
 
-ENOENT, EEXIST, EINVAL, EAGAIN, ERANGE, E2BIG, EROFS, EOPNOTSUPP, ENOTEMPTY, EBADMSG, EBUSY, EINTR = (
-    -getattr(errno, n) for n in "ENOENT EEXIST EINVAL EAGAIN ERANGE E2BIG EROFS EOPNOTSUPP ENOTEMPTY EBADMSG EBUSY EINTR".split())
+ENOENT, EEXIST, EINVAL, EAGAIN, ERANGE, EOPNOTSUPP, EBADMSG = (
+    -getattr(errno, n) for n in "ENOENT EEXIST EINVAL EAGAIN ERANGE EOPNOTSUPP EBADMSG".split())
 MOST = 3000
 VERSIONS, READ_ONLY, EXISTING = 2, 4, 8
 FAR = 1 << 50
@@ -53,17 +53,11 @@ PROGRESS_FN = C.CFUNCTYPE(C.c_int, C.c_void_p, U64, U64)
 
 
 def bind(lib):
-    p, i, u, z, q, s, k = C.c_void_p, C.c_int, U64, C.c_size_t, C.c_int64, C.c_char_p, Key
-    core.bind(lib, {f"lath_store_{n}": t for n, t in {
-        "open": (i, p, s, p), "close": (i, p), "sync": (i, p), "read_begin": (None, p), "read_end": (None, p),
-        "get": (q, p, k, p, z), "get_ref": (i, p, k, p), "mget": (z, p, z, p, p), "mget_numbers": (z, p, z, p, p),
-        "set": (i, p, k, s, z), "add": (i, p, k, s, z), "replace": (i, p, k, s, z), "delete": (i, p, k),
-        "get_or_set": (q, p, k, s, z, p, z, p), "mset": (z, p, z, p, p), "mdel": (z, p, z, p, p), "cas": (i, p, k, s, z, s, z),
-        "set_if": (i, p, k, u, s, z), "incr": (i, p, k, q, p), "min": (i, p, k, q, p), "max": (i, p, k, q, p),
-        "append": (q, p, k, s, z), "expire": (i, p, k, u), "update": (i, p, k, UPDATE_FN, p), "iter_begin": (i, p, p, p),
-        "iter_next": (i, p, p, p), "iter_end": (None, p), "scan_numbers": (z, p, u, u, p, p, z, p), "count": (q, p, p),
-        "rank": (q, p, k), "items": (q, p), "get_stats": (i, p, p), "sweep": (q, p), "compact": (q, p), "save": (i, p, s, PROGRESS_FN, p),
-        "load": (i, p, s, PROGRESS_FN, p), "reason": (s,), "kind": (i, p), "now": (u,)}.items()})
+    core.bind(lib, "lath_store_", """
+        open:ipsp close:ip sync:ip read_begin:-p read_end:-p get:qpkpz get_ref:ipkp mget:zpzpp mget_numbers:zpzpp set:ipksz add:ipksz
+        replace:ipksz delete:ipk get_or_set:qpkszpzp mset:zpzpp mdel:zpzpp cas:ipkszsz set_if:ipkusz incr:ipkqp min:ipkqp max:ipkqp
+        append:qpksz expire:ipku update:ipkUp iter_begin:ippp iter_next:ippp iter_end:-p scan_numbers:zpuuppzp count:qpp rank:qpk items:qp
+        get_stats:ipp sweep:qp compact:qp save:ipsPp load:ipsPp reason:s kind:ip now:u""", k=Key, U=UPDATE_FN, P=PROGRESS_FN)
 
 
 def value(d):
@@ -100,13 +94,13 @@ class StoreSubject(core.Subject):
         self.used = {}  # key -> versions seen
         self.folder = tempfile.mkdtemp(prefix="lath-headers-")
         self.path = os.path.join(self.folder, "store").encode()
-        self.spec = b"file:" + self.path if config["file"] else b"mem:"
+        self.spec = config["spec"] if "spec" in config else b"file:" + self.path if config["file"] else b"mem:"
         self.store = C.c_void_p()
         self.buffer = C.create_string_buffer(80000)
         self.now, self.why = C.c_int64(), C.create_string_buffer(300)
         self.refs, self.keys, self.results = (Ref * MOST)(), (U64 * MOST)(), (C.c_int * MOST)()
-        self.options = Options(C.sizeof(Options), int(self.bytes), 2 if config["small"] else 0, VERSIONS if self.versions else 0, 0, 0, 0,
-                               None, None, None, 0)
+        self.options = Options(C.sizeof(Options), int(self.bytes), 2 if config["small"] else 0, config.get("flags", VERSIONS * self.versions),
+                               config.get("limit", 0))
         self.keep = []
         self.open()
 
@@ -329,7 +323,7 @@ class StoreSubject(core.Subject):
         digits = text[1:] if text[:1] == b"-" else text
         if not digits or any(c not in b"0123456789" for c in digits):
             return False if text[:1] in (b"+", b" ") or text[-1:] == b"\0" else None
-        if str(int(text)).encode() != text:
+        if len(text) > 999 or str(int(text)).encode() != text:  # int() refuses 4,301 digits
             return False
         return int(text) if I64[0] <= int(text) <= I64[1] else False
 
@@ -453,7 +447,7 @@ class StoreSubject(core.Subject):
             expect("count", self.lib.lath_store_count(self.store, C.byref(c)), len(model))
         del keep
 
-    @op(lambda d: (d.key(), d.key(), d.pick([1, 2, 30, MOST])), 2)
+    @op(lambda d: (d.key(), d.key(), d.pick([0, 1, 2, 30, MOST])), 2)
     def scan_numbers(self, low, last, most):
         self.lib.lath_store_read_begin(self.store)
         try:
@@ -465,7 +459,7 @@ class StoreSubject(core.Subject):
             self.same("scan_numbers", self.keys[:n], model[:n])
             for i in range(n):
                 self.see("scan_numbers", self.refs[i], model[i])
-            if following.value == 0:
+            if following.value == 0 and most:
                 self.same("scan_numbers, nothing more", n, len(model))
             elif n < len(model):
                 if not model[n - 1] < following.value <= model[n] if n else following.value > model[0]:
@@ -503,29 +497,6 @@ class StoreSubject(core.Subject):
         self.same("items after a sweep", lib.lath_store_items(self.store), len(self.order))
         self.gone.clear()
 
-    # wrong arguments
-
-    @op(lambda d: key(d) + (d.int(0, 3),), 0.5)
-    def wrong(self, number, data, which):
-        lib, c = self.lib, self.k(number, data)[1]
-        other = Key(None, 5) if self.bytes else Key(C.addressof(self.buffer), 3)
-        if which == 0:
-            expect("set with the wrong kind of key", lib.lath_store_set(self.store, other, b"x", 1), EINVAL)
-            expect("delete with the wrong kind of key", lib.lath_store_delete(self.store, other), EINVAL)
-            expect("incr with the wrong kind of key", lib.lath_store_incr(self.store, other, 1, None), EINVAL)
-            expect("get with the wrong kind of key", lib.lath_store_get(self.store, other, self.buffer, 5), EINVAL)
-        elif which == 1:
-            expect("set of a value of 2^40 bytes", lib.lath_store_set(self.store, c, b"x", 1 << 40), E2BIG)
-        elif which == 2 and self.bytes:
-            long = Key(C.addressof(self.buffer), 65536)
-            expect("set with a key of 65536 bytes", lib.lath_store_set(self.store, long, b"x", 1), E2BIG)
-            expect("get with a key of 65536 bytes", lib.lath_store_get(self.store, long, self.buffer, 5), E2BIG, ENOENT)
-        elif which == 3:
-            options = Options.from_buffer_copy(self.options)
-            options.size += 1  # a few bytes less are accepted, though the header says that they are not
-            other = C.c_void_p()
-            expect("open with options of another size", lib.lath_store_open(C.byref(other), b"mem:", C.byref(options)), EINVAL)
-
     # the whole
 
     @op(lambda d: (), 0.5)
@@ -545,18 +516,12 @@ class StoreSubject(core.Subject):
         if self.spec == b"mem:":
             return
         other, options = C.c_void_p(), Options.from_buffer_copy(self.options)
-        expect("open of a file that is open", self.lib.lath_store_open(C.byref(other), self.spec, C.byref(options)), EBUSY)
-        if not self.lib.lath_store_reason():
-            raise Mismatch("open: no reason")
         options.flags |= READ_ONLY
         if not os.path.exists(self.path):
             expect("open to read of a file that is not there", self.lib.lath_store_open(C.byref(other), self.spec, C.byref(options)), ENOENT)
             return
         expect("open to read", self.lib.lath_store_open(C.byref(other), self.spec, C.byref(options)), 0)
         self.compare(other, "read only")
-        expect("set in a store that is read only", self.lib.lath_store_set(other, self.k(1, b"1")[1], b"x", 1), EROFS)
-        expect("sweep of a store that is read only", self.lib.lath_store_sweep(other), EROFS)
-        expect("sync of a store that is read only", self.lib.lath_store_sync(other), EROFS)
         expect("close of a store that is read only", self.lib.lath_store_close(other), 0)
 
     def compare(self, store, what):
@@ -575,8 +540,6 @@ class StoreSubject(core.Subject):
         """how: 0 as it was saved, 1 a byte is changed, 2 it is cut short."""
         path = os.path.join(self.folder, "copy").encode()
         expect("save", self.lib.lath_store_save(self.store, path, PROGRESS_FN(), None), 0)
-        if self.lib.lath_store_items(self.store):
-            expect("load into a store with entries", self.lib.lath_store_load(self.store, path, PROGRESS_FN(), None), ENOTEMPTY)
         if how:
             with open(path, "r+b") as f:
                 data = bytearray(f.read())

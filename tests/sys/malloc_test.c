@@ -54,7 +54,9 @@ static void blocks(const struct lath_allocator *allocator)
 		allocator->free(allocator->ctx, block[i], size);
 	}
 	allocator->free(allocator->ctx, NULL, 0);
-	assert(!allocator->alloc(allocator->ctx, SIZE_MAX - 10, 64));
+	for (i = 0; i < 80; i++)
+		assert(!allocator->alloc(allocator->ctx, SIZE_MAX - i, 64));
+	assert(!allocator->alloc(allocator->ctx, 1, (size_t)1 << 63));
 	assert(!bytes && !lath_malloc_bytes(&memory));
 }
 
