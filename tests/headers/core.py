@@ -91,7 +91,8 @@ class Memory:
                 return None
         if align & (align - 1) or not align:
             self.wrong = f"alloc() was asked for an alignment of {align}"
-        block = self.libc.aligned_alloc(max(align, 16), (size + align - 1) // align * align)
+        align = max(align, 16)
+        block = self.libc.aligned_alloc(align, (size + align - 1) // align * align)
         self.live[block] = size
         return block
 

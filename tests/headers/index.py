@@ -220,7 +220,7 @@ class IndexSubject(RangeSubject):
 
     # changes
 
-    @op(draw_item, 12)
+    @op(lambda d: draw_item(d) + (d.chance(0.12), d.chance(0.12)), 16)
     def insert(self, start, size, value, preloaded=False, null=False):
         lib, item = self.lib, Item(start, size, value)
         there = None if null else C.byref(self.conflict)
@@ -245,14 +245,6 @@ class IndexSubject(RangeSubject):
             if self.lacks("insert", result):
                 return
         self.judge_insert("insert", start, size, value, result, self.conflict.tuple() if result == EEXIST and not null else None)
-
-    @op(draw_item, 2)
-    def insert_preloaded(self, start, size, value):
-        self.insert(start, size, value, True)
-
-    @op(draw_item, 2)
-    def insert_null(self, start, size, value):
-        self.insert(start, size, value, False, True)
 
     @op(lambda d: (d.key(), d.pick([1, 1, 2, 3, 100, 1 << 50]), d.pick([1, 1, 2, 50]), d.int(1, 300), d.chance(0.3)), 2)
     def fill(self, start, stride, size, count, down):

@@ -136,9 +136,6 @@ class StoreSubject(core.Subject):
         del self.data[k]
         del self.order[bisect.bisect_left(self.order, k)]
 
-    def written(self, k):
-        """An expired entry may be removed by a call that would write it, whatever that returns."""
-
     @op(lambda d: key(d) + (value(d),), 10)
     def set(self, number, data, text):
         k, c = self.k(number, data)

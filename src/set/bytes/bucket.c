@@ -622,8 +622,8 @@ bool bucket_true(struct bytes_set *set, struct bucket *bucket, const struct plac
 		if (!is_placed(set, bucket, i, hash_of(&key, place->layer)))
 			return false;
 		if (bucket->tags ? fork != TAG
-				 : key.size < bucket->offset ||
-					   memcmp(key.data, first.data, bucket->offset))
+				 : bucket->offset && (key.size < bucket->offset ||
+						      memcmp(key.data, first.data, bucket->offset)))
 			return false;
 		if (!place_holds(place, &key))
 			return false;
