@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/random.h"
 #include "lathwork/config.h"
 
 struct tape {
@@ -98,13 +99,8 @@ static inline void tape_make(uint8_t *bytes, size_t size, uint64_t seed)
 {
 	size_t i;
 
-	for (i = 0; i < size; i++) {
-		uint64_t z = seed += 0x9e3779b97f4a7c15ull; /* splitmix64 */
-
-		z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
-		z = (z ^ z >> 27) * 0x94d049bb133111ebull;
-		bytes[i] = (uint8_t)(z ^ z >> 31);
-	}
+	for (i = 0; i < size; i++)
+		bytes[i] = (uint8_t)random_word(&seed);
 }
 
 #define TAPE_MOST 12000 /* bytes */

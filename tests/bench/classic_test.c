@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/random.h"
 #include "subjects/sort/classic/avl.h"
 #include "subjects/sort/classic/fibheap.h"
 #include "subjects/sort/classic/rbtree.h"
@@ -98,18 +99,8 @@ SUBJECT(skip, skip, skip, lath_skip_init, lath_skip_insert, lath_skip_remove, sk
 	nothing())
 SUBJECT(fib, heap, fib, lath_fib_init, lath_fib_insert, lath_fib_remove, heap.least, nothing())
 
-static u64 random_number(void)
-{
-	static u64 state = 88172645463325252ull;
-
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state;
-}
-
 static u32 in[N], n_in;
-static u64 keys[N];
+static u64 keys[N], state;
 
 static void leave(u32 at)
 {
@@ -138,7 +129,7 @@ static void compare(const struct subject *s)
 	n_in = 0;
 	s->init();
 	for (step = 0; step < 20000; step++) {
-		u64 r = random_number();
+		u64 r = random_word(&state);
 
 		base += r % 3;
 		i = (u32)(r >> 32) % N;

@@ -3,6 +3,7 @@
  * Byte keys against an array: keys of up to nine bytes of an alphabet of two, the zero byte and
  * another one, with two tags. In both hosts.
  */
+#include "base/random.h"
 #include "base/unit.h"
 #include "lathwork/bytes.h"
 
@@ -24,12 +25,6 @@ struct model {
 	bool there[KEYS];
 	u64 count, random;
 };
-
-static u32 draw(struct model *m, u32 below)
-{
-	m->random = m->random * 6364136223846793005ull + 1442695040888963407ull;
-	return (u32)(m->random >> 33) % below;
-}
 
 static void record_key(void *ctx, u64 value, struct lath_bytes_key *key)
 {
@@ -58,7 +53,7 @@ static void make_records(struct model *m)
 
 static int change(struct model *m)
 {
-	u32 i = draw(m, KEYS - 2);
+	u32 i = draw(&m->random, KEYS - 2);
 	u64 value = (u64)(uintptr_t)&m->record[i], other = 0;
 	struct lath_bytes_key key;
 
@@ -66,11 +61,11 @@ static int change(struct model *m)
 	CHECK(lath_bytes_get(&m->set, &key, &other) == m->there[i]);
 	CHECK(other == (m->there[i] ? value : 0));
 	if (m->there[i]) {
-		CHECK(draw(m, 8) || lath_bytes_insert(&m->set, value, NULL) == -EEXIST);
+		CHECK(draw(&m->random, 8) || lath_bytes_insert(&m->set, value, NULL) == -EEXIST);
 		CHECK(!lath_bytes_erase(&m->set, &key, NULL));
 		m->count--;
 	} else {
-		CHECK(draw(m, 8) || lath_bytes_erase(&m->set, &key, NULL) == -ENOENT);
+		CHECK(draw(&m->random, 8) || lath_bytes_erase(&m->set, &key, NULL) == -ENOENT);
 		CHECK(!lath_bytes_insert(&m->set, value, NULL));
 		m->count++;
 	}

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "lathwork/bytes.h"
 
 #define WRITERS 2
@@ -47,12 +48,6 @@ static struct mark {
 static uint64_t tick(void)
 {
 	return __atomic_add_fetch(&clock_now, 1, __ATOMIC_SEQ_CST);
-}
-
-static uint64_t draw(uint64_t *state, uint64_t below)
-{
-	*state = *state * 6364136223846793005ull + 1442695040888963407ull;
-	return (*state >> 33) % below;
 }
 
 static void key_of(void *ctx, uint64_t value, struct lath_bytes_key *key)

@@ -30,6 +30,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "lathwork/hole.h"
 #include "tree/watch/gap.h"
 
@@ -52,11 +53,7 @@ static struct lath_index list;
 
 static uint64_t state;
 
-static uint64_t below(uint64_t n)
-{
-	state = state * 6364136223846793005ull + 1442695040888963407ull;
-	return (state >> 33) % n;
-}
+#define below(n) draw(&state, n)
 
 static void draw_mixed(struct lath_hole_request *want)
 {

@@ -3,6 +3,7 @@
  * hole_unit.c - searches for holes against a map of units that is looked through one by one: every
  * policy, every alignment of a space, limits, refusals. Runs in user space and in the kernel.
  */
+#include "base/random.h"
 #include "base/unit.h"
 
 #include "lathwork/hole.h"
@@ -17,11 +18,7 @@ static struct lath_index *list;
 static u8 taken[LOW + UNITS];
 static u64 state;
 
-static u64 below(u64 n)
-{
-	state = state * 6364136223846793005ull + 1442695040888963407ull;
-	return (state >> 33) % n;
-}
+#define below(n) draw(&state, n)
 
 static void mark(u64 key, u64 size, u8 to)
 {
@@ -125,7 +122,7 @@ static int ask(struct lath_hole_request *want, bool take)
 	return 0;
 }
 
-static struct lath_hole_request draw(enum lath_hole_policy policy, u64 align)
+static struct lath_hole_request some_request(enum lath_hole_policy policy, u64 align)
 {
 	struct lath_hole_request want = { .size = 1 + below(below(8) ? 16 : 200),
 					  .align = align,
@@ -179,7 +176,7 @@ static int policies_and_alignments(void)
 			for (round = 0; round < 4; round++) {
 				for (i = 0; i < 40; i++) {
 					struct lath_hole_request want =
-						draw((enum lath_hole_policy)policy, align);
+						some_request((enum lath_hole_policy)policy, align);
 
 					if (!want.size)
 						continue;

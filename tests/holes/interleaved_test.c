@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "lathwork/hole.h"
 #include "base/failing.h"
 
@@ -31,11 +32,7 @@ static unsigned int
 	bursts; /* left for this call: a search may begin anew as often as others free something */
 static unsigned long between, faults;
 
-static uint64_t below(uint64_t n)
-{
-	state = state * 6364136223846793005ull + 1442695040888963407ull;
-	return (state >> 33) % n;
-}
+#define below(n) draw(&state, n)
 
 /* No lock is held there. */
 static bool lock_free(const char *point)

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "lathwork/hole.h"
 
 #define THREADS 8
@@ -32,11 +33,7 @@ extern void (*lath_delay_hook)(const char *point);
 static struct lath_index list;
 static _Thread_local uint64_t state;
 
-static uint64_t below(uint64_t n)
-{
-	state = state * 6364136223846793005ull + 1442695040888963407ull;
-	return (state >> 33) % n;
-}
+#define below(n) draw(&state, n)
 
 static void wait_here(const char *point)
 {

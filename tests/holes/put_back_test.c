@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "lathwork/hole.h"
 #include "base/failing.h"
 #include "tree/watch/bound.h"
@@ -45,11 +46,7 @@ static void die(const char *what, const char *how)
 	exit(1);
 }
 
-static uint64_t below(uint64_t n)
-{
-	state = state * 6364136223846793005ull + 1442695040888963407ull;
-	return n ? (state >> 33) % n : 0;
-}
+#define below(n) draw(&state, n)
 
 /* Mostly near the item of the round. */
 static uint64_t some_key(void)

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "lathwork/hole.h"
 
 #define STRIDE 32u
@@ -31,11 +32,7 @@ static struct lath_index list;
 static unsigned int slots;
 static _Thread_local uint64_t random_state;
 
-static inline uint64_t below(uint64_t n)
-{
-	random_state = random_state * 6364136223846793005ull + 1442695040888963407ull;
-	return (random_state >> 33) % n;
-}
+#define below(n) draw(&random_state, n)
 
 static inline uint64_t slot_key(unsigned int slot)
 {

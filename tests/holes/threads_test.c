@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/oracle.h"
+#include "base/random.h"
 
 /* Nodes that a search for the best fit looks at before the list has an index by length. */
 extern uint64_t lath_lengths_least;
@@ -49,25 +50,19 @@ struct worker {
 		own; /* what it holds in its stretches; all else is taken as far as it knows */
 };
 
-static uint64_t random_number(struct worker *w)
-{
-	w->state = w->state * 6364136223846793005ull + 1442695040888963407ull;
-	return w->state >> 33;
-}
-
 static struct lath_hole_request some_request(struct worker *w, uint64_t low, uint64_t high)
 {
-	struct lath_hole_request want = { .size = random_number(w) % 12 + 1,
+	struct lath_hole_request want = { .size = random_number(&w->state) % 12 + 1,
 					  .low = low,
 					  .high = high };
 
-	if (random_number(w) % 8 == 0)
-		want.size = random_number(w) % 60 + 1;
-	if (random_number(w) % 2)
-		want.align = 1ull << random_number(w) % 6;
-	want.policy = (enum lath_hole_policy)(random_number(w) % 5); /* all but EXACT */
-	want.hint = low + random_number(w) % (high - low);
-	if (random_number(w) % 4 == 0)
+	if (random_number(&w->state) % 8 == 0)
+		want.size = random_number(&w->state) % 60 + 1;
+	if (random_number(&w->state) % 2)
+		want.align = 1ull << random_number(&w->state) % 6;
+	want.policy = (enum lath_hole_policy)(random_number(&w->state) % 5); /* all but EXACT */
+	want.hint = low + random_number(&w->state) % (high - low);
+	if (random_number(&w->state) % 4 == 0)
 		want.below = low + (high - low) / 2;
 	return want;
 }
@@ -83,7 +78,7 @@ static void claim(const struct lath_item *item)
 
 static void free_one(struct worker *w)
 {
-	size_t i = random_number(w) % w->count;
+	size_t i = random_number(&w->state) % w->count;
 	struct lath_item item = w->held[i], old;
 	uint64_t unit;
 
@@ -101,7 +96,7 @@ static void common_round(struct worker *w)
 	struct lath_item item = { 0, want.size, w->id + 1 };
 	int ret;
 
-	if (w->count == HELD || (w->count && random_number(w) % 16 < 7)) {
+	if (w->count == HELD || (w->count && random_number(&w->state) % 16 < 7)) {
 		free_one(w);
 		return;
 	}
@@ -144,20 +139,20 @@ static void judge(struct worker *w, const char *call, const struct lath_hole_req
 
 static void own_round(struct worker *w)
 {
-	uint64_t low = COMMON + (random_number(w) % STRETCHES * THREADS + w->id) * STRETCH;
+	uint64_t low = COMMON + (random_number(&w->state) % STRETCHES * THREADS + w->id) * STRETCH;
 	struct lath_hole_request want = some_request(w, low, low + STRETCH);
 	struct lath_item item = { 0, want.size, w->id + 1 };
 	int ret;
 
-	if (w->own.count && random_number(w) % 16 < 6) {
-		size_t i = random_number(w) % w->own.count;
+	if (w->own.count && random_number(&w->state) % 16 < 6) {
+		size_t i = random_number(&w->state) % w->own.count;
 
 		if (lath_index_erase_item(&list, w->own.item[i].key, NULL))
 			FAULT("own item %" PRIu64 " is gone\n", w->own.item[i].key);
 		oracle_remove(&w->own, &w->own.item[i]);
 		return;
 	}
-	if (random_number(w) % 4 == 0) {
+	if (random_number(&w->state) % 4 == 0) {
 		ret = lath_index_find_hole(&list, &want, &item.key);
 		judge(w, "find_hole", &want, ret, item.key);
 		return;

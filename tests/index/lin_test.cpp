@@ -7,6 +7,7 @@
 // is built with its delay points, where a thread often lets another one go on: in the middle of a
 // split, with a leaf locked, between finding a leaf and believing what is in it.
 #include "base/checker.hpp"
+#include "base/random.h"
 
 #include "lathwork/index.h"
 
@@ -40,10 +41,7 @@ std::atomic<bool> over{false};
 
 struct random_source {
     std::uint64_t s;
-    unsigned below(unsigned n) {
-        s = s * 6364136223846793005ull + 1442695040888963407ull;
-        return static_cast<unsigned>((s >> 33) % n);
-    }
+    unsigned below(unsigned n) { return static_cast<unsigned>(draw(&s, n)); }
 };
 
 thread_local random_source pauses{0};

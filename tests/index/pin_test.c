@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/random.h"
 #include "lathwork/index.h"
 
 #define OBJECTS 600
@@ -50,12 +51,6 @@ static int writers_left = WRITERS;
 		fprintf(stderr, "pin_test: " __VA_ARGS__);        \
 		__atomic_fetch_add(&faults, 1, __ATOMIC_RELAXED); \
 	} while (0)
-
-static uint64_t random_number(uint64_t *state)
-{
-	*state = *state * 6364136223846793005ull + 1442695040888963407ull;
-	return *state >> 33;
-}
 
 static struct object *object_of(const struct lath_item *item)
 {

@@ -3,6 +3,7 @@
  * The range index against an oracle: a table of who owns each of 4,096 points. One random tape
  * a layout; the structure is verified on the way.
  */
+#include "base/random.h"
 #include "base/unit.h"
 #include "lathwork/index.h"
 
@@ -19,12 +20,6 @@ struct model {
 	u64 random;
 	bool points;
 };
-
-static u32 draw(struct model *m, u32 below)
-{
-	m->random = m->random * 6364136223846793005ull + 1442695040888963407ull;
-	return (u32)(m->random >> 33) % below;
-}
 
 static int try_insert(struct model *m, u32 key, u32 size)
 {
@@ -98,13 +93,13 @@ static int tape(struct model *m)
 
 	for (i = 0; i < CALLS; i++) {
 		/* long stretches of filling and of emptying: nodes split, then merge */
-		bool fill = i % 20000 < 10000 ? draw(m, 8) != 0 : draw(m, 8) == 0;
+		bool fill = i % 20000 < 10000 ? draw(&m->random, 8) != 0 : draw(&m->random, 8) == 0;
 
-		key = draw(m, POINTS - 16);
-		size = m->points ? 1 : 1 + draw(m, 1u << draw(m, 5));
+		key = draw(&m->random, POINTS - 16);
+		size = m->points ? 1 : 1 + draw(&m->random, 1u << draw(&m->random, 5));
 		line = fill ? try_insert(m, key, size) : try_erase(m, key);
 		if (!line)
-			line = try_reads(m, draw(m, POINTS));
+			line = try_reads(m, draw(&m->random, POINTS));
 		if (line)
 			return line;
 		if (i % 2000 == 0) {

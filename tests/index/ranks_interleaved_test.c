@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "lathwork/index.h"
 #include "base/failing.h"
 
@@ -38,11 +39,7 @@ static uint64_t state, universe, at;
 static unsigned int bursts;
 static unsigned long between, answers, faults;
 
-static uint64_t below(uint64_t n)
-{
-	state = state * 6364136223846793005ull + 1442695040888963407ull;
-	return (state >> 33) % n;
-}
+#define below(n) draw(&state, n)
 
 #define FAULT(...)                                                  \
 	do {                                                        \

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/random.h"
 #include "lathwork/index.h"
 
 #define WRITERS 2u
@@ -38,12 +39,6 @@ static struct mark {
 		fprintf(stderr, "ranks_threads_test: " __VA_ARGS__); \
 		__atomic_fetch_add(&faults, 1, __ATOMIC_RELAXED);    \
 	} while (0)
-
-static uint64_t draw(uint64_t *state, uint64_t below)
-{
-	*state = *state * 6364136223846793005ull + 1442695040888963407ull;
-	return (*state >> 33) % below;
-}
 
 static void begins(struct mark *m)
 {

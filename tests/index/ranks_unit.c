@@ -3,6 +3,7 @@
  * ranks_unit.c - rank, select and count_range against an array of bits, and their edges. Runs in
  * user space and in the kernel.
  */
+#include "base/random.h"
 #include "base/unit.h"
 #include "lathwork/index.h"
 
@@ -17,12 +18,6 @@ struct model {
 };
 
 static struct lath_index *list;
-
-static u32 draw(struct model *m, u32 below)
-{
-	m->random = m->random * 6364136223846793005ull + 1442695040888963407ull;
-	return (u32)(m->random >> 33) % below;
-}
 
 static int put(u64 key)
 {
@@ -72,10 +67,11 @@ static int play(struct model *m)
 	int ret = 0;
 
 	for (round = 0; round < ROUNDS && !ret; round++) {
-		u32 first = draw(m, KEYS), last = draw(m, KEYS), key;
+		u32 first = draw(&m->random, KEYS), last = draw(&m->random, KEYS), key;
 		s64 n = 0;
 
-		ret = change(m, first, draw(m, 4000), 1 + draw(m, 7), draw(m, 5) > 1);
+		ret = change(m, first, draw(&m->random, 4000), 1 + draw(&m->random, 7),
+			     draw(&m->random, 5) > 1);
 		for (key = first; key <= last; key++)
 			n += m->there[key];
 		CHECK(lath_index_count_range(list, first, last) == n);

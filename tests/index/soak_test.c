@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/random.h"
 #include "lathwork/bytes.h"
 #include "lathwork/index.h"
 #include "lathwork/interval.h"
@@ -39,12 +40,6 @@ static double now(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-static uint64_t draw(uint64_t *state)
-{
-	*state = *state * 6364136223846793005ull + 1442695040888963407ull;
-	return (*state >> 33) % KEYS;
 }
 
 /* ---- ages ---- */
@@ -112,7 +107,7 @@ static void *writer(void *arg)
 	uint64_t state = (uintptr_t)arg, i;
 
 	for (i = 0; !__atomic_load_n(&stop, __ATOMIC_RELAXED); i++) {
-		changes[(uintptr_t)arg](draw(&state));
+		changes[(uintptr_t)arg](draw(&state, KEYS));
 		__atomic_store_n(&changed[(uintptr_t)arg], i, __ATOMIC_RELAXED);
 		if (i % 256 == 0)
 			retire_one();
@@ -128,7 +123,7 @@ static void *reader(void *arg)
 
 	(void)arg;
 	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
-		uint64_t key = draw(&state);
+		uint64_t key = draw(&state, KEYS);
 
 		lath_index_scan(&list, key, ~0ull, items, 64, NULL);
 		lath_bytes_get(&names, &key_of_name[key], &state);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "lathwork/cursor.h"
 #include "sys/sys.h"
 
@@ -51,12 +52,6 @@ static void thing_free(struct lath_rcu_head *head)
 	memset(thing, 0xdd, sizeof(*thing));
 	free(thing);
 	lath_retired_end();
-}
-
-static uint64_t random_number(uint64_t *state)
-{
-	*state = *state * 6364136223846793005ull + 1442695040888963407ull;
-	return *state >> 33;
 }
 
 static uint64_t key_of(unsigned int writer, unsigned int n)

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "tree/way/locate.h"
 #include "lathwork/hole.h"
 #include "lathwork/index.h"
@@ -35,11 +36,7 @@ static unsigned int nodes;
 static u64 state, changed;
 static bool ranges;
 
-static u64 below(u64 n)
-{
-	state = state * 6364136223846793005ull + 1442695040888963407ull;
-	return (state >> 33) % n;
-}
+#define below(n) draw(&state, n)
 
 static struct copy copy_of(struct node *node)
 {

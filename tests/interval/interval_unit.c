@@ -3,6 +3,7 @@
  * Intervals against an array: for each of 255 first keys the lengths of four that may begin there.
  * In both hosts.
  */
+#include "base/random.h"
 #include "base/unit.h"
 #include "lathwork/interval.h"
 
@@ -19,12 +20,6 @@ struct model {
 	u64 count, random;
 };
 
-static u32 draw(struct model *m, u32 below)
-{
-	m->random = m->random * 6364136223846793005ull + 1442695040888963407ull;
-	return (u32)(m->random >> 33) % below;
-}
-
 static struct lath_interval at(const struct model *m, u32 first, u32 i)
 {
 	return (struct lath_interval){ first, first + m->length[first][i], i };
@@ -32,18 +27,18 @@ static struct lath_interval at(const struct model *m, u32 first, u32 i)
 
 static int change(struct model *m)
 {
-	u32 first = 1 + draw(m, FIRSTS - 1), i = draw(m, EACH);
+	u32 first = 1 + draw(&m->random, FIRSTS - 1), i = draw(&m->random, EACH);
 	struct lath_interval interval = at(m, first, i);
 
 	if (m->length[first][i]) {
 		CHECK(!lath_intervals_erase(&m->set, &interval));
-		CHECK(draw(m, 8) || lath_intervals_erase(&m->set, &interval) == -ENOENT);
+		CHECK(draw(&m->random, 8) || lath_intervals_erase(&m->set, &interval) == -ENOENT);
 		m->length[first][i] = 0;
 		m->count--;
 		return 0;
 	}
 	CHECK(lath_intervals_insert(&m->set, &interval) == -EINVAL);
-	m->length[first][i] = 1 + draw(m, 1u << draw(m, 10));
+	m->length[first][i] = 1 + draw(&m->random, 1u << draw(&m->random, 10));
 	interval = at(m, first, i);
 	CHECK(!lath_intervals_insert(&m->set, &interval));
 	m->count++;
@@ -52,7 +47,7 @@ static int change(struct model *m)
 
 static int search(struct model *m)
 {
-	u32 point = 1 + draw(m, FIRSTS * 2), to = point + draw(m, 40), first, i;
+	u32 point = 1 + draw(&m->random, FIRSTS * 2), to = point + draw(&m->random, 40), first, i;
 	u64 covers = 0, meets = 0, inside = 0, nearest = ~0ull;
 	struct lath_interval near;
 	size_t n, k;

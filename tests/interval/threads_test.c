@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "lathwork/interval.h"
 
 #define WRITERS 2
@@ -43,12 +44,6 @@ static struct mark {
 static uint64_t tick(void)
 {
 	return __atomic_add_fetch(&clock_now, 1, __ATOMIC_SEQ_CST);
-}
-
-static uint64_t draw(uint64_t *state, uint64_t below)
-{
-	*state = *state * 6364136223846793005ull + 1442695040888963407ull;
-	return (*state >> 33) % below;
 }
 
 static void make_marks(void)

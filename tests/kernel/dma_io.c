@@ -17,6 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../base/random.h"
+
 #define SECTOR 4096ul
 #define WORDS (SECTOR / sizeof(uint64_t))
 #define MOST 256ul /* sectors of a request */
@@ -31,12 +33,6 @@ struct part {
 	uint32_t *written;     /* per sector: how often */
 	uint64_t random, requests, sectors;
 };
-
-static uint64_t draw(struct part *p, uint64_t below)
-{
-	p->random = p->random * 6364136223846793005ull + 1442695040888963407ull;
-	return (p->random >> 33) % below;
-}
 
 static uint64_t word_of(uint64_t sector, uint32_t written, unsigned int i)
 {
@@ -86,10 +82,10 @@ static void *run(void *arg)
 		return NULL;
 	}
 	while (!__atomic_load_n(&failed, __ATOMIC_RELAXED) && time(NULL) < end) {
-		uint64_t n = 1ull << draw(p, 9);
+		uint64_t n = 1ull << draw(&p->random, 9);
 
-		n = draw(p, 2) ? n : 1 + draw(p, n);
-		request(p, fd, buffer, draw(p, p->count - n), n, (int)draw(p, 2));
+		n = draw(&p->random, 2) ? n : 1 + draw(&p->random, n);
+		request(p, fd, buffer, draw(&p->random, p->count - n), n, (int)draw(&p->random, 2));
 	}
 	free(buffer);
 	close(fd);

@@ -19,6 +19,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "../base/random.h"
 #include "llds.h"
 
 #define FDS 8
@@ -40,13 +41,7 @@ struct worker {
 	int failing;
 };
 
-static uint64_t next(struct worker *w)
-{
-	w->state ^= w->state >> 12;
-	w->state ^= w->state << 25;
-	w->state ^= w->state >> 27;
-	return w->state * 0x2545f4914f6cdd1dull;
-}
+#define next(w) random_word(&(w)->state)
 
 static uint64_t number(struct worker *w)
 {

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/random.h"
 #include "lathwork/range_lock.h"
 
 #define THREADS 4
@@ -35,15 +36,6 @@
 static struct lath_range_locks locks;
 static long counter[KEYS]; /* written by who has the key exclusive, read by who has it */
 static atomic_long written, timeouts;
-
-static uint64_t next(uint64_t *s)
-{
-	uint64_t z = *s += 0x9e3779b97f4a7c15ull;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
-	return z ^ z >> 31;
-}
 
 static void work(const struct lath_range_hold *hold, int exclusive)
 {
@@ -69,7 +61,7 @@ static void *change(void *arg)
 	int i;
 
 	for (i = 0; i < ROUNDS; i++) {
-		uint64_t r = next(&seed);
+		uint64_t r = random_word(&seed);
 		unsigned int size = sizes[r % 7];
 		uint64_t key = (r >> 8) % (KEYS - size + 1), from;
 		enum lath_range_mode mode = r >> 40 & 1 ? LATH_EXCLUSIVE_RANGE : LATH_SHARED_RANGE;

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/random.h"
 #include "lathwork/bytes.h"
 #include "lathwork/index.h"
 #include "lathwork/range_lock.h"
@@ -50,12 +51,6 @@ struct thread {
 static void (*make)(struct thread *thread, struct event *event);
 static unsigned int ready; /* threads that wait for the others to begin */
 
-static uint64_t below(struct thread *thread, uint64_t n)
-{
-	thread->random = thread->random * 6364136223846793005u + 1442695040888963407u;
-	return (thread->random >> 33) % n;
-}
-
 static uint64_t now(void)
 {
 	struct timespec t;
@@ -70,12 +65,13 @@ static uint64_t fresh(const struct thread *thread, const struct event *event)
 	return 1 + thread->number * CALLS + (uint64_t)(event - thread->event);
 }
 
-static void draw(struct thread *thread, struct event *event, const enum call *calls, unsigned int n)
+static void draw_event(struct thread *thread, struct event *event, const enum call *calls,
+		       unsigned int n)
 {
-	event->call = calls[below(thread, n)];
-	event->a = below(thread, KEYS);
+	event->call = calls[draw(&thread->random, n)];
+	event->a = draw(&thread->random, KEYS);
 	event->b = fresh(thread, event);
-	event->c = 1 + below(thread, THREADS * CALLS);
+	event->c = 1 + draw(&thread->random, THREADS * CALLS);
 }
 
 /* ---- index ---- */
@@ -87,7 +83,7 @@ static void call_index(struct thread *thread, struct event *e)
 	static const enum call calls[] = { ADD, ADD, ERASE, REPLACE, CAS, GET, GET };
 	struct lath_item item = { 0, 0, 0 };
 
-	draw(thread, e, calls, 7);
+	draw_event(thread, e, calls, 7);
 	e->from = now();
 	if (e->call == ADD) {
 		struct lath_item added = { e->a, 1, e->b };
@@ -136,7 +132,7 @@ static void call_bytes(struct thread *thread, struct event *e)
 	struct lath_bytes_key key = { 0 };
 	uint64_t out = 0, word;
 
-	draw(thread, e, calls, 7);
+	draw_event(thread, e, calls, 7);
 	word = (uint64_t)(uintptr_t)&record[e->a][e->b];
 	key.data = record[e->a][0].key;
 	key.size = strlen(record[e->a][0].key);
@@ -167,7 +163,7 @@ static void call_store(struct thread *thread, struct event *e)
 	struct lath_store_key key;
 	int64_t n = 0;
 
-	draw(thread, e, calls, 7);
+	draw_event(thread, e, calls, 7);
 	snprintf(key_text, sizeof(key_text), "k%d", (int)e->a);
 	snprintf(text, sizeof(text), "%d", (int)e->b);
 	snprintf(expected, sizeof(expected), "%d", (int)e->c);
@@ -203,7 +199,7 @@ static void call_space(struct thread *thread, struct event *e)
 {
 	uint64_t key = 0;
 
-	e->call = have && below(thread, 2) ? FREE : ALLOC;
+	e->call = have && draw(&thread->random, 2) ? FREE : ALLOC;
 	if (e->call == FREE)
 		e->a = mine[--have];
 	e->from = now();
@@ -223,10 +219,10 @@ static __thread struct event held;
 
 static void call_locks(struct thread *thread, struct event *e)
 {
-	e->call = have ? UNLOCK : below(thread, 3) ? TRY : LOCK;
-	e->a = have ? held.a : below(thread, UNITS - 2);
-	e->b = have ? held.b : 1 + below(thread, 3);
-	e->c = have ? held.c : below(thread, 2);
+	e->call = have ? UNLOCK : draw(&thread->random, 3) ? TRY : LOCK;
+	e->a = have ? held.a : draw(&thread->random, UNITS - 2);
+	e->b = have ? held.b : 1 + draw(&thread->random, 3);
+	e->c = have ? held.c : draw(&thread->random, 2);
 	e->from = now();
 	if (e->call == UNLOCK)
 		lath_range_unlock(&locks, &hold);

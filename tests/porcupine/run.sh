@@ -18,7 +18,7 @@ echo "seed $seed"
 for build in release small-nodes; do
 	cmake --preset $build >/dev/null
 	cmake --build --preset $build --target lathwork >/dev/null
-	cc -O2 -Iinclude tests/porcupine/history.c build/$build/src/liblathwork.a -pthread -lxxhash -o "$work/history-$build"
+	cc -O2 -Iinclude -Itests tests/porcupine/history.c build/$build/src/liblathwork.a -pthread -lxxhash -o "$work/history-$build"
 	for structure in index bytes store space locks; do
 		echo -n "$build, "
 		"$work/history-$build" $structure "$seed" "$histories" | "$work/check" $structure || code=1

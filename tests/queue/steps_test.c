@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "arch/sortq_block.h"
+#include "base/random.h"
 
 #define WORDS (LATH_BLOCK_CAP + LATH_SORTQ_FRESH + LATH_PAD)
 
@@ -21,13 +22,6 @@ enum { TIMES = 40 };
 
 static u64 seed = 1;
 
-static u64 random_word(void)
-{
-	seed ^= seed << 13;
-	seed ^= seed >> 7;
-	return seed ^= seed << 17;
-}
-
 static u64 distance(u64 entry, u64 base)
 {
 	return (entry - base) >> LATH_TAG_BITS;
@@ -36,9 +30,9 @@ static u64 distance(u64 entry, u64 base)
 /* An entry at one of `places` sectors behind base, or anywhere. */
 static u64 random_entry(u64 base, u64 places)
 {
-	u64 sector = places ? random_word() % places : random_word();
+	u64 sector = places ? random_word(&seed) % places : random_word(&seed);
 
-	return base + (sector << LATH_TAG_BITS) + (random_word() & LATH_TAG_MASK);
+	return base + (sector << LATH_TAG_BITS) + (random_word(&seed) & LATH_TAG_MASK);
 }
 
 /* Inserts entry into e[0..n) behind its equals, one step at a time. */
@@ -60,7 +54,7 @@ static void sorted(u64 *e, u32 n, u64 base, u64 places)
 static void garbage(u64 *e, u32 from, u32 to)
 {
 	for (; from < to; from++)
-		e[from] = random_word();
+		e[from] = random_word(&seed);
 }
 
 static void same(const u64 *got, const u64 *wanted, u32 n, const char *step, const char *form,
@@ -103,7 +97,7 @@ static void merge(const struct lath_block_ops *ops, u64 base, u64 places, bool i
 	u32 n, m, i;
 
 	for (n = 0; n <= LATH_BLOCK_CAP; n++) {
-		for (m = 1; m <= LATH_SORTQ_FRESH; m += 1 + random_word() % 5) {
+		for (m = 1; m <= LATH_SORTQ_FRESH; m += 1 + random_word(&seed) % 5) {
 			u64 *to = in_place ? e + lo : apart;
 
 			garbage(e, 0, 2 * WORDS);
@@ -128,7 +122,7 @@ static void single(const struct lath_block_ops *ops, u64 base, u64 places)
 	for (hi = 1; hi < LATH_BLOCK_CAP; hi++) {
 		struct lath_block_info info;
 
-		lo = (u32)random_word() % hi;
+		lo = (u32)random_word(&seed) % hi;
 		garbage(e, 0, LATH_BLOCK_CAP + LATH_PAD);
 		sorted(e + lo, hi - lo, base, places);
 		memcpy(wanted, e, hi * sizeof(u64));
@@ -139,10 +133,10 @@ static void single(const struct lath_block_ops *ops, u64 base, u64 places)
 
 		/* out again */
 		info = (struct lath_block_info){ .lo = (u8)lo, .hi = (u8)(hi + 1) };
-		p = lo + (u32)random_word() % (hi + 1 - lo);
-		info.sorted = (u8)(lo + (u32)random_word() % (hi + 2 - lo));
+		p = lo + (u32)random_word(&seed) % (hi + 1 - lo);
+		info.sorted = (u8)(lo + (u32)random_word(&seed) % (hi + 2 - lo));
 		at = info.sorted;
-		entry = e[p] = random_word();
+		entry = e[p] = random_word(&seed);
 		wanted[p] = entry;
 		assert(ops->locate(e, entry) == p && ops->locate(e, entry + 1) >= LATH_BLOCK_CAP);
 		assert(!ops->cut(e, &info, entry + 1) && info.lo == lo && info.hi == hi + 1);
@@ -151,7 +145,7 @@ static void single(const struct lath_block_ops *ops, u64 base, u64 places)
 		memmove(wanted + p, wanted + p + 1, (hi - p) * sizeof(u64));
 		same(e + info.lo, wanted + lo, hi - lo, "cut", ops->name, 1);
 
-		p = info.lo + (u32)random_word() % (hi - lo + 1);
+		p = info.lo + (u32)random_word(&seed) % (hi - lo + 1);
 		memcpy(wanted, e, LATH_BLOCK_CAP * sizeof(u64));
 		memmove(wanted + p + 1, wanted + p, (info.hi - p) * sizeof(u64));
 		wanted[p] = entry;
@@ -167,12 +161,12 @@ static void all_steps(const struct lath_block_ops *ops)
 
 	for (time = 0; time < TIMES; time++) {
 		for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-			u64 base = (time ? random_word() : 0) & ~LATH_TAG_MASK;
+			u64 base = (time ? random_word(&seed) : 0) & ~LATH_TAG_MASK;
 
 			for (kind = 0; kind < 4; kind++)
 				sort(ops, base, places[i], kind);
-			merge(ops, base, places[i], true, (u32)random_word() % 8);
-			merge(ops, base, places[i], false, (u32)random_word() % 8);
+			merge(ops, base, places[i], true, (u32)random_word(&seed) % 8);
+			merge(ops, base, places[i], false, (u32)random_word(&seed) % 8);
 			single(ops, base, places[i]);
 		}
 	}

@@ -10,17 +10,14 @@
 #include <string>
 #include <vector>
 
+#include "base/random.h"
+
 namespace schedtest {
 
 // The same numbers for the same seed, on every machine.
 struct random_source {
     std::uint64_t s;
-    std::uint64_t next() {
-        std::uint64_t z = s += 0x9e3779b97f4a7c15ull;
-        z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
-        z = (z ^ z >> 27) * 0x94d049bb133111ebull;
-        return z ^ z >> 31;
-    }
+    std::uint64_t next() { return random_word(&s); }
     unsigned below(unsigned n) { return static_cast<unsigned>((next() >> 32) * n >> 32); }
     bool one_in(unsigned n) { return below(n) == 0; }
 };

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "base/random.h"
+
 namespace simulate {
 
 using u64 = std::uint64_t;
@@ -16,12 +18,7 @@ using u64 = std::uint64_t;
 // The same numbers for the same seed, on every machine.
 struct random_source {
     u64 s;
-    u64 next() {
-        u64 z = s += 0x9e3779b97f4a7c15ull;
-        z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
-        z = (z ^ z >> 27) * 0x94d049bb133111ebull;
-        return z ^ z >> 31;
-    }
+    u64 next() { return random_word(&s); }
     u64 below(u64 n) { return static_cast<u64>(static_cast<unsigned __int128>(next()) * n >> 64); }
 };
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "space/source/arena.h"
 
 static struct {
@@ -21,14 +22,6 @@ static struct {
 	unsigned int count;
 	u64 random;
 } t;
-
-static u64 draw(u64 below)
-{
-	t.random ^= t.random << 13;
-	t.random ^= t.random >> 7;
-	t.random ^= t.random << 17;
-	return (t.random >> 32) % below;
-}
 
 static void begin(bool dense, u64 seed)
 {
@@ -71,7 +64,7 @@ static long place(u64 n, u64 align, u64 first, u64 last)
 
 static u64 size(void)
 {
-	return 1 + draw(1ull << draw(11));
+	return 1 + draw(&t.random, 1ull << draw(&t.random, 11));
 }
 
 /* By grades: above 32 units a search may miss a fit that is less than a sixteenth longer. */
@@ -89,12 +82,12 @@ static void take(u64 n)
 
 static void take_within(u64 n)
 {
-	u64 align = 1ull << draw(ARENA_ORDERS), first = 0, last = ARENA_UNITS - 1, unit;
+	u64 align = 1ull << draw(&t.random, ARENA_ORDERS), first = 0, last = ARENA_UNITS - 1, unit;
 	long expected;
 
-	if (draw(4) == 0) {
-		first = draw(ARENA_UNITS);
-		last = first + draw(ARENA_UNITS - first);
+	if (draw(&t.random, 4) == 0) {
+		first = draw(&t.random, ARENA_UNITS);
+		last = first + draw(&t.random, ARENA_UNITS - first);
 	}
 	expected = place(n, align, first, last);
 	if (arena_alloc_within(&t.arena, n, align, first, last, &unit)) {
@@ -107,7 +100,7 @@ static void take_within(u64 n)
 
 static void take_blocks(void)
 {
-	unsigned int order = t.arena.dense ? 0 : draw(7), got, i;
+	unsigned int order = t.arena.dense ? 0 : draw(&t.random, 7), got, i;
 	u64 unit[8];
 
 	got = arena_alloc_blocks(&t.arena, order, 8, unit);
@@ -120,7 +113,7 @@ static void take_blocks(void)
 /* Exactly these units, free or not. */
 static void take_at(u64 n)
 {
-	u64 unit = draw(ARENA_UNITS - n + 1);
+	u64 unit = draw(&t.random, ARENA_UNITS - n + 1);
 	bool free = all(unit, n, false);
 
 	assert(arena_reserve(&t.arena, unit, n) == free);
@@ -131,8 +124,8 @@ static void take_at(u64 n)
 /* Frees a held run, or only the front or the back of it, or more than that, which is refused. */
 static void give(void)
 {
-	unsigned int i = draw(t.count), how = draw(4);
-	u64 unit = t.held[i].unit, n = t.held[i].n, part = 1 + draw(n);
+	unsigned int i = draw(&t.random, t.count), how = draw(&t.random, 4);
+	u64 unit = t.held[i].unit, n = t.held[i].n, part = 1 + draw(&t.random, n);
 
 	if (unit + n < ARENA_UNITS && !t.taken[unit + n])
 		assert(!arena_free_units(&t.arena, unit, n + 1));
@@ -160,11 +153,11 @@ static void run(bool dense, u64 seed)
 
 	begin(dense, seed);
 	for (i = 0; i < 4000; i++) {
-		unsigned int call = draw(6);
+		unsigned int call = draw(&t.random, 6);
 
 		if (i % 500 == 0)
-			fill = draw(3); /* the arena empties, stays, or fills */
-		if (t.count && draw(3) >= fill)
+			fill = draw(&t.random, 3); /* the arena empties, stays, or fills */
+		if (t.count && draw(&t.random, 3) >= fill)
 			give();
 		if (call < 2)
 			take(size());

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/must.h"
+#include "base/random.h"
 #include "lathwork/space.h"
 
 #define UNIT 4096ull
@@ -27,12 +28,6 @@ static size_t n_parts;
 static char *image;
 static size_t image_size, image_at;
 static uint64_t seed = 1;
-
-static uint64_t below(uint64_t *state, uint64_t n)
-{
-	*state = *state * 6364136223846793005u + 1442695040888963407u;
-	return (*state >> 33) % n;
-}
 
 static int write_image(void *arg, const void *data, size_t size)
 {
@@ -70,7 +65,7 @@ static void load(unsigned int flags)
 
 	make(flags);
 	for (i = 0; i < EXTENTS; i++) {
-		extents[i].size = (1 + below(&seed, below(&seed, 8) ? 300 : 6000)) * UNIT;
+		extents[i].size = (1 + draw(&seed, draw(&seed, 8) ? 300 : 6000)) * UNIT;
 		MUST(!lath_space_alloc(space, extents[i].size, 0, 0, &extents[i].key));
 	}
 	image_size = image_at = 0;
@@ -89,14 +84,14 @@ static void cut(void)
 	for (i = 0; i < EXTENTS; i++) {
 		uint64_t units = extents[i].size / UNIT, at = 0, n, k;
 
-		for (k = below(&seed, 4); at < units; at += n, k -= !!k) {
-			n = k ? 1 + below(&seed, units - at) : units - at;
+		for (k = draw(&seed, 4); at < units; at += n, k -= !!k) {
+			n = k ? 1 + draw(&seed, units - at) : units - at;
 			parts[n_parts++] = (struct part){ extents[i].key + at * UNIT, n * UNIT };
 		}
 	}
 	for (i = n_parts; i > 1; i--) {
 		struct part was = parts[i - 1];
-		size_t other = below(&seed, i);
+		size_t other = draw(&seed, i);
 
 		parts[i - 1] = parts[other];
 		parts[other] = was;
@@ -109,10 +104,10 @@ static void *free_parts(void *arg)
 	size_t i;
 
 	for (i = (uintptr_t)arg; i < n_parts; i += THREADS) {
-		uint64_t size = (1 + below(&state, 600)) * UNIT;
+		uint64_t size = (1 + draw(&state, 600)) * UNIT;
 
 		MUST(!lath_space_free(space, parts[i].key, parts[i].size));
-		if (!below(&state, 4)) {
+		if (!draw(&state, 4)) {
 			MUST(!lath_space_alloc(space, size, 0, 0, &key));
 			MUST(!lath_space_free(space, key, size));
 		}

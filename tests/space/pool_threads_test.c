@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "lathwork/space.h"
 
 #define THREADS 2
@@ -30,12 +31,6 @@ static unsigned long steps; /* of the threads that allocate and free */
 			exit(1);                                                             \
 		}                                                                            \
 	} while (0)
-
-static uint64_t random_number(uint64_t *state)
-{
-	*state = *state * 6364136223846793005ull + 1442695040888963407ull;
-	return *state >> 33;
-}
 
 static void open_space(uint64_t units)
 {

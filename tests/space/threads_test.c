@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "lathwork/space.h"
 
 #define UNIT 4096ull
@@ -47,12 +48,6 @@ struct worker {
 	struct held held[HELD];
 };
 
-static uint64_t random_number(struct worker *w)
-{
-	w->state = w->state * 6364136223846793005ull + 1442695040888963407ull;
-	return w->state >> 33;
-}
-
 static void set_marks(uint64_t key, uint64_t units, uint8_t to)
 {
 	uint64_t at = key / UNIT;
@@ -64,18 +59,18 @@ static void set_marks(uint64_t key, uint64_t units, uint8_t to)
 
 static void take(struct worker *w)
 {
-	uint64_t units = 1ull << random_number(w) % 9, align = 0, key = 0,
-		 r = random_number(w) % 100;
+	uint64_t units = 1ull << random_number(&w->state) % 9, align = 0, key = 0,
+		 r = random_number(&w->state) % 100;
 	struct lath_hole_request want = { 0 };
 	int ret;
 
 	if (w->count == HELD)
 		return;
 	if (r < 40)
-		units = random_number(w) % 300 + 1;
+		units = random_number(&w->state) % 300 + 1;
 	else if (r < 42)
-		units = random_number(w) % 6000 + 1;
-	if (random_number(w) % 3)
+		units = random_number(&w->state) % 6000 + 1;
+	if (random_number(&w->state) % 3)
 		for (align = UNIT; align < units * UNIT;)
 			align *= 2;
 	if (r < 92) {
@@ -83,13 +78,13 @@ static void take(struct worker *w)
 	} else if (r < 96) {
 		want.size = units * UNIT;
 		want.align = align;
-		want.low = random_number(w) % UNITS * UNIT;
-		want.policy = (enum lath_hole_policy)(random_number(w) % 5);
+		want.low = random_number(&w->state) % UNITS * UNIT;
+		want.policy = (enum lath_hole_policy)(random_number(&w->state) % 5);
 		want.hint = want.low;
 		ret = lath_space_alloc_request(space, &want, w->state, &key);
 		CHECK(ret || key >= want.low);
 	} else {
-		key = (random_number(w) % (UNITS - 1) + 1) * UNIT;
+		key = (random_number(&w->state) % (UNITS - 1) + 1) * UNIT;
 		if (key / UNIT + units > UNITS)
 			return;
 		ret = lath_space_reserve(space, key, units * UNIT, w->state);
@@ -114,10 +109,10 @@ static void give(struct worker *w)
 
 	if (!w->count)
 		return;
-	i = random_number(w) % w->count;
+	i = random_number(&w->state) % w->count;
 	part = w->held[i].units;
-	if (part > 1 && random_number(w) % 10 == 0) /* the front of it first */
-		part = random_number(w) % (part - 1) + 1;
+	if (part > 1 && random_number(&w->state) % 10 == 0) /* the front of it first */
+		part = random_number(&w->state) % (part - 1) + 1;
 	set_marks(w->held[i].key, part, 0);
 	CHECK(!lath_space_free(space, w->held[i].key, part * UNIT));
 	w->held[i].key += part * UNIT;
@@ -140,7 +135,7 @@ static void *work(void *arg)
 	for (i = 0; i < w->rounds; i++) {
 		bool filling = i / 3000 % 3 != 2;
 
-		if (random_number(w) % 100 < (filling ? 62 : 35))
+		if (random_number(&w->state) % 100 < (filling ? 62 : 35))
 			take(w);
 		else
 			give(w);

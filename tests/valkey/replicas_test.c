@@ -12,6 +12,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "lathwork/config.h"
 #include "map.h"
 #include "stub.h"
@@ -65,11 +66,7 @@ static uint64_t state = 1;
 static char digit_text[64][32];
 static unsigned int digit_next;
 
-static uint64_t below(uint64_t n)
-{
-	state = state * 6364136223846793005ull + 1442695040888963407ull;
-	return (state >> 33) % n;
-}
+#define below(n) draw(&state, n)
 
 /* ---- strings and commands ---- */
 
