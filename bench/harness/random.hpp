@@ -17,6 +17,16 @@ constexpr std::uint64_t mix_bits(std::uint64_t z) {
     return z ^ (z >> 31);
 }
 
+// splitmix64: numbers below a bound.
+struct random_source {
+    std::uint64_t state;
+    std::uint64_t operator()(std::uint64_t below) {
+        state += golden_ratio;
+        return static_cast<std::uint64_t>(
+            (static_cast<unsigned __int128>(mix_bits(state)) * below) >> 64);
+    }
+};
+
 // xorshift64* (Vigna 2016): returns 32 random bits and advances the state, which is never 0.
 inline std::uint32_t next_random(std::uint64_t& state) {
     state ^= state >> 12;

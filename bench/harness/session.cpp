@@ -99,6 +99,10 @@ bool session::wants_case(const std::string& name) const {
     });
 }
 
+bool session::wants_any(const std::vector<std::string>& names) const {
+    return std::any_of(names.begin(), names.end(), [&](auto& name) { return wants_case(name); });
+}
+
 std::vector<std::string> session::subjects() const {
     std::vector<std::string> names;
     for (const auto& s : table_.subjects)
@@ -107,20 +111,14 @@ std::vector<std::string> session::subjects() const {
     return names;
 }
 
-std::vector<int> session::threads(std::vector<int> by_default) const {
-    return opt_.threads.empty() ? by_default : opt_.threads;
-}
-
-std::vector<std::uint64_t> session::sizes(std::vector<std::uint64_t> by_default) const {
-    return opt_.n.empty() ? by_default : opt_.n;
-}
-
 std::uint64_t session::seed(std::uint64_t purpose) const {
     // neighbouring purposes get unrelated seeds
     return mix_bits(opt_.seed * golden_ratio + purpose * 0xd1b54a32d192ed03u);
 }
 
 void session::sample(const cell& what, const std::string& subject, double value, bool correct) {
+    if (!wants_case(what.name))
+        return;
     auto [it, fresh] = index_.try_emplace(key_of(what, subject), rows_.size());
     if (fresh)
         rows_.push_back({what, subject, {}, true});

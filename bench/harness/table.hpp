@@ -9,9 +9,9 @@
 // `lath bench NAME`, --list, all options, JSON, CSV, the tables on the terminal, SIGINT and the
 // smoke test then work without further changes. In run(), for every figure:
 //
-//   session.each_interleaved(session.reps(), subjects, [&](const std::string& name, int rep) {
+//   session.repeat("scan/1000/0", subjects, names, [&](const scan_subject& s, int rep) {
 //       ... build, work, compare with the oracle, take the time ...
-//       session.sample({.name = "scan/1000/0", .n = 1000}, name, ns_per_element,
+//       session.sample({.name = "scan/1000/0", .n = 1000}, s.name, ns_per_element,
 //                      result == expected);
 //   });
 //
@@ -21,6 +21,7 @@
 
 #include "subject.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -95,15 +96,15 @@ struct table {
     std::string named_peer; // the peer that the table was written against; has a column of ratios
     std::string ours = "lathwork"; // the subject whose ratios to the others are printed
     std::vector<subject> subjects; // ours first; "lathwork-..." are variants of ours
-    std::vector<std::string> more; // the subjects that --brief leaves out
+    std::vector<std::string> more{}; // the subjects that --brief leaves out
     std::function<std::vector<std::string>(const options&)> cases;
     std::function<void(session&)> run;
-    std::vector<parameter> parameters; // may be empty
+    std::vector<parameter> parameters{}; // may be empty
     // Cases that no peer has, and the case of the peers to compare with: "lookup-batch" ->
     // "lookup".
-    std::map<std::string, std::string> compare_with;
+    std::map<std::string, std::string> compare_with{};
     // Prints the medians in its own form, in place of the general one; may be empty.
-    std::function<void(std::FILE*, const session&)> print;
+    std::function<void(std::FILE*, const session&)> print{};
 };
 
 std::vector<table> all_tables();
@@ -143,14 +144,14 @@ public:
     int reps() const;
     bool wants_subject(const std::string& name) const; // asked for, and in this build
     bool wants_case(const std::string& name) const;
+    bool wants_any(const std::vector<std::string>& names) const;
     std::vector<std::string> subjects() const; // all that wants_subject()
-    std::vector<int> threads(std::vector<int> by_default) const;
-    std::vector<std::uint64_t> sizes(std::vector<std::uint64_t> by_default) const;
     // A seed for each purpose; it is the same for every subject.
     std::uint64_t seed(std::uint64_t purpose) const;
 
     // Records one figure. correct: the result of this very sample agreed with the oracle. A row
-    // with a wrong sample is not printed; it is an error, and the program fails at its end.
+    // with a wrong sample is not printed; it is an error, and the program fails at its end. Cases
+    // that are not wanted are passed over.
     void sample(const cell& what, const std::string& subject, double value, bool correct);
     // Reports any other disagreement with the oracle, which removes all rows of the subject.
     void wrong(const std::string& subject, const std::string& what);
@@ -164,6 +165,16 @@ public:
     // Calls body for all subjects, reps times; each repetition begins with another subject.
     void each_interleaved(int reps, const std::vector<std::string>& subjects,
                           const std::function<void(const std::string&, int)>& body);
+    // The same with reps() and subjects of a list; says each time what comes next.
+    template <class Subject, class Body>
+    void repeat(const std::string& what, const std::vector<Subject>& list,
+                const std::vector<std::string>& names, const Body& body) {
+        each_interleaved(reps(), names, [&](const std::string& name, int rep) {
+            progress(table_.name + ": " + what + ", repetition " + std::to_string(rep + 1) + ", " +
+                     name);
+            body(find_subject(list, name), rep);
+        });
+    }
 
     const table& of() const { return table_; }
     const std::vector<row>& rows() const { return rows_; }
@@ -185,5 +196,32 @@ private:
     std::size_t taken_ = 0, settled_ = 0;
     std::uint64_t started_ns_ = 0;
 };
+
+template <class Runner>
+void run_with(session& s) {
+    Runner(s).run();
+}
+
+// Calls run for each of these cases that is wanted; case.name is its name.
+template <class Cases, class Run>
+void each_wanted(session& s, const Cases& cases, const Run& run) {
+    for (const auto& c : cases)
+        if (!s.stopped() && s.wants_case(c.name))
+            run(c);
+}
+
+// For table::cases, of a function that lists structs with names.
+template <auto all_cases>
+std::vector<std::string> names_of(const options& opt) {
+    std::vector<std::string> names;
+    for (const auto& c : all_cases(opt))
+        names.push_back(c.name);
+    return names;
+}
+
+// How many searches to time in a structure with n things.
+inline std::uint64_t searches_of(std::uint64_t n) {
+    return std::min<std::uint64_t>(std::max<std::uint64_t>(n, 10000), 300000);
+}
 
 } // namespace lathbench

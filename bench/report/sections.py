@@ -48,7 +48,6 @@ SECTIONS = {
         "why": "Inner nodes of 64 entries have a count for each: a rank passes arrays of counts on a few levels, where a binary tree "
                "has a miss per level. An insert writes to the nodes above only if a rank was asked for since the last insert nearby.",
         "headline": [("Ranks, {n} keys: rank", "rank/*", "time"), ("Ranks, {n} keys: insert", "insert/*", "time")],
-        "lines": [],
         "bars": [("rank, {n}", "rank/*", "time"), ("select, {n}", "select/*", "time"), ("count of a range, {n}", "count/*", "time"),
                  ("insert, {n}", "insert/*", "time"), ("ten inserts and a rank, {n}", "mixed/*", "time"),
                  ("rank, {n}, 2 threads", "rank/*/2", "time"), ("bytes a key, {n}", "bytes/*", "bytes")],
@@ -60,7 +59,6 @@ SECTIONS = {
                "the misses of the classes overlap. A red-black tree of largest ends waits for a miss per level.",
         "headline": [("Intervals, {n}, uniform: stab", "stab/uniform/*", "time"),
                      ("Intervals, {n}, uniform: insert", "insert/uniform/*", "time")],
-        "lines": [],
         "bars": [("stab, uniform, {n}", "stab/uniform/*", "time"), ("stab, nested, {n}", "stab/nested/*", "time"),
                  ("stab, long tail, {n}", "stab/tail/*", "time"), ("insert, uniform, {n}", "insert/uniform/*", "time"),
                  ("insert, uniform, {n}, 2 threads", "insert/uniform/*/2", "time"),
@@ -73,7 +71,6 @@ SECTIONS = {
         "why": "A hash of the place selects a line that nobody else writes, so holders of ranges apart do not meet. A tree or one lock "
                "is a line that all write; with one thread, and few ranges held, that costs less.",
         "headline": [("Range locks, 2 threads apart", "apart/2", "time"), ("Range locks, 1 thread", "apart/1", "time")],
-        "lines": [],
         "bars": [("1 thread", "apart/1", "time"), ("2 threads apart", "apart/2", "time"), ("2 threads share pages", "read/2", "time"),
                  ("2 threads, any pages", "mixed/2", "time"), ("2 threads beside 1,000 held", "held/2", "time")],
     },
@@ -84,7 +81,6 @@ SECTIONS = {
                "serves one thread at a time.",
         "headline": [("Address space, {n} regions: map, 2 threads", "map/*/2", "time"),
                      ("Address space, {n} regions: query", "query/*/1", "time")],
-        "lines": [],
         "bars": [("query, {n}", "query/*/1", "time"), ("query, {n}, 2 threads", "query/*/2", "time"),
                  ("alloc, {n}", "alloc/*/1", "time"), ("alloc, {n}, 2 threads", "alloc/*/2", "time"),
                  ("map, {n}", "map/*/1", "time"), ("map, {n}, 2 threads", "map/*/2", "time"),
@@ -97,7 +93,6 @@ SECTIONS = {
                "follows a pointer to a key at each comparison.",
         "headline": [("Byte keys, {n}, 16 bytes: get", "get/bytes16/*", "time"),
                      ("Byte keys, {n}, common prefix: insert", "insert/prefix64/*", "time")],
-        "lines": [],
         "bars": [("get, short, {n}", "get/short/*", "time"), ("get, 16 bytes, {n}", "get/bytes16/*", "time"),
                  ("get, common prefix, {n}", "get/prefix64/*", "time"), ("get, addresses of pages, {n}", "get/url/*", "time"),
                  ("insert, 16 bytes, {n}", "insert/bytes16/*", "time"), ("insert, common prefix, {n}", "insert/prefix64/*", "time"),
@@ -114,7 +109,6 @@ SECTIONS = {
                      ("Device addresses, mixed sizes, 16 threads", "mix/16", "rate")],
         "lines": [("4 KiB, pairs a second", "4k/*", "threads", "rate"), ("Mixed sizes", "mix/*", "threads", "rate"),
                   ("Large", "big/*", "threads", "rate"), ("Fragmented space", "frag/*", "threads", "rate")],
-        "bars": [],
     },
     "blocks": {
         "title": "Blocks of a disk in pieces",
@@ -122,7 +116,6 @@ SECTIONS = {
         "why": "Summaries for each alignment lead to a hole with an aligned place. Trees by size try every hole that is "
                "long enough. A bitmap is as small as the disk is full of holes, and reads it word by word.",
         "headline": [("64 KiB on a disk in {n} pieces, p99", "64k/*", "p99")],
-        "lines": [],
         "bars": [("64 KiB, {n} pieces, median", "64k/*", "p50"), ("64 KiB, {n} pieces, p99", "64k/*", "p99"),
                  ("small and 64 KiB, {n} pieces, p99", "mix/*", "p99"), ("bytes per piece, {n} pieces", "64k/*", "bytes")],
     },
@@ -150,7 +143,6 @@ SECTIONS = {
                   ("Scan, 20 ns of work each", "scan/*/shuffled/20", "items", "time"),
                   ("Run-queue, one kind of task", "queue/*/steady", "items", "time"),
                   ("Run-queue, 16 kinds of task", "queue/*/types16", "items", "time")],
-        "bars": [],
     },
     "store": {
         "title": "Key-value store",
@@ -217,5 +209,4 @@ ABOUT = {
 
 def section_of(table, summary):
     """The entry of a table, or an empty one."""
-    empty = {"title": table, "job": summary, "why": "", "headline": [], "lines": [], "bars": []}
-    return SECTIONS.get(table, empty)
+    return {"title": table, "job": summary, "why": "", "headline": [], "lines": [], "bars": []} | SECTIONS.get(table, {})

@@ -32,23 +32,22 @@ using u64 = std::uint64_t;
 constexpr u64 most = 16, spread = 32; // pages of a region; one region for this many pages
 constexpr u64 top_page = (u64{1} << 35) - 1;
 constexpr std::size_t kept = 64;
-const char* const works[] = {"query", "alloc", "map", "program"};
 
-std::vector<u64> sizes(const options& opt) {
-    return sizes_of(opt, {10000}, {1000, 10000, 100000}, {1000, 10000, 100000});
-}
+struct space_case {
+    std::string name, work;
+    u64 n;
+    int threads;
+};
 
-std::string case_name(const std::string& work, u64 n, int threads) {
-    return work + "/" + std::to_string(n) + "/" + std::to_string(threads);
-}
-
-std::vector<std::string> all_cases(const options& opt) {
-    std::vector<std::string> names;
-    for (const char* work : works)
-        for (u64 n : sizes(opt))
+std::vector<space_case> all_cases(const options& opt) {
+    std::vector<space_case> cases;
+    for (const char* work : {"query", "alloc", "map", "program"})
+        for (u64 n : sizes_of(opt, {10000}, {1000, 10000, 100000}, {1000, 10000, 100000}))
             for (int t : threads_of(opt, {1, 2, 4}))
-                names.push_back(case_name(work, n, t));
-    return names;
+                cases.push_back(
+                    {std::string(work) + "/" + std::to_string(n) + "/" + std::to_string(t), work, n,
+                     t});
+    return cases;
 }
 
 // One thread of a load: it makes the calls, and knows which access each of its pages must have.
@@ -149,25 +148,15 @@ public:
     explicit runner(session& s) : session_(s) {}
 
     void run() {
-        for (const char* work : works)
-            for (u64 n : sizes(session_.opt()))
-                for (int threads : threads_of(session_.opt(), {1, 2, 4}))
-                    if (!session_.stopped() && session_.wants_case(case_name(work, n, threads)))
-                        measure(work, n, threads);
+        each_wanted(session_, all_cases(session_.opt()), [&](const space_case& c) {
+            session_.repeat(c.name, regions_subjects(), session_.subjects(),
+                            [&](const regions_subject& s, int) { repetition(s, c); });
+        });
     }
 
 private:
-    void measure(const std::string& work, u64 n, int threads) {
-        std::string name = case_name(work, n, threads);
-        session_.each_interleaved(
-            session_.reps(), session_.subjects(), [&](const std::string& s, int rep) {
-                session_.progress("address-space: " + name + ", repetition " +
-                                  std::to_string(rep + 1) + ", " + s);
-                repetition(find_subject(regions_subjects(), s), work, n, threads);
-            });
-    }
-
-    void repetition(const regions_subject& s, const std::string& work, u64 n, int threads) {
+    void repetition(const regions_subject& s, const space_case& c) {
+        const auto& [name, work, n, threads] = c;
         u64 calls = session_.opt().quick() ? 100000 : 1000000, parts = static_cast<u64>(threads);
         u64 pages = n / parts * spread, base = u64{1} << 30;
         auto space = s.make();
@@ -180,14 +169,15 @@ private:
             w.fill();
         space->leave();
         auto times = run_threads(
-            threads, [&](int t) { workers[static_cast<std::size_t>(t)].run(work, calls / parts); },
+            threads,
+            [&](int t) { workers[static_cast<std::size_t>(t)].run(c.work, calls / parts); },
             [&](int) { space->enter(); }, [&](int) { space->leave(); });
         bool right = true;
         space->enter();
         for (worker& w : workers)
             right &= w.end();
         space->leave();
-        session_.sample({case_name(work, n, threads), n, threads, "time", "ns"}, s.name,
+        session_.sample({name, n, threads}, s.name,
                         static_cast<double>(times.span) / static_cast<double>(calls), right);
     }
 
@@ -197,15 +187,12 @@ private:
 } // namespace
 
 table address_space_table() {
-    table t;
-    t.name = "address-space";
-    t.summary = "regions of an address space: look up, allocate, map over, change";
-    t.named_peer = "maple";
-    for (const auto& s : regions_subjects())
-        t.subjects.push_back({s.name, s.note, s.missing});
-    t.cases = all_cases;
-    t.run = [](session& s) { runner(s).run(); };
-    return t;
+    return {.name = "address-space",
+            .summary = "regions of an address space: look up, allocate, map over, change",
+            .named_peer = "maple",
+            .subjects = listed(regions_subjects()),
+            .cases = names_of<all_cases>,
+            .run = run_with<runner>};
 }
 
 } // namespace lathbench

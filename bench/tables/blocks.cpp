@@ -28,16 +28,18 @@ namespace {
 
 using u64 = std::uint64_t;
 
-std::vector<u64> sizes(const options& opt) {
-    if (!opt.n.empty())
-        return opt.n;
-    if (opt.quick())
-        return {100000};
-    return {100000, 1000000};
-}
+struct block_case {
+    std::string name;
+    u64 n;
+    bool mixed;
+};
 
-std::string case_name(bool mixed, u64 n) {
-    return std::string(mixed ? "mix/" : "64k/") + std::to_string(n);
+std::vector<block_case> all_cases(const options& opt) {
+    std::vector<block_case> cases;
+    for (u64 n : sizes_of(opt, {100000}, {100000, 1000000}, {100000, 1000000}))
+        for (bool mixed : {false, true})
+            cases.push_back({(mixed ? "mix/" : "64k/") + std::to_string(n), n, mixed});
+    return cases;
 }
 
 class runner {
@@ -49,70 +51,56 @@ public:
     }
 
     void run() {
-        for (u64 n : sizes(session_.opt()))
-            for (bool mixed : {false, true})
-                if (session_.wants_case(case_name(mixed, n)) && !session_.stopped())
-                    run_case(case_name(mixed, n), n, mixed);
+        each_wanted(session_, all_cases(session_.opt()), [&](const block_case& c) { run_case(c); });
     }
 
 private:
-    void run_case(const std::string& name, u64 n, bool mixed) {
-        block_device device = fragmented_device(n, session_.seed(n));
-        work_.mixed = mixed;
+    void run_case(const block_case& c) {
+        block_device device = fragmented_device(c.n, session_.seed(c.n));
+        work_.mixed = c.mixed;
         std::set<std::string> cut;
-        session_.each_interleaved(
-            session_.reps(), session_.subjects(), [&](const std::string& subject, int rep) {
-                session_.progress("blocks: " + name + ", repetition " + std::to_string(rep + 1) +
-                                  ", " + subject);
-                block_result r = work_on(find_subject(blocks_subjects(), subject), device, work_,
-                                         session_.seed(n + static_cast<u64>(rep) + 1));
-                record(name, n, subject, r);
+        session_.repeat(
+            c.name, blocks_subjects(), session_.subjects(), [&](const blocks_subject& s, int rep) {
+                block_result r =
+                    work_on(s, device, work_, session_.seed(c.n + static_cast<u64>(rep) + 1));
+                record(c, s.name, r);
                 if (r.cut)
-                    cut.insert(subject);
+                    cut.insert(s.name);
             });
         for (const auto& subject : cut)
-            session_.remark(name + ": " + subject + " did fewer requests than the others in " +
+            session_.remark(c.name + ": " + subject + " did fewer requests than the others in " +
                             std::to_string(work_.ms) + " ms");
     }
 
-    void record(const std::string& name, u64 n, const std::string& subject, const block_result& r) {
+    void record(const block_case& c, const std::string& subject, const block_result& r) {
         auto put = [&](const char* metric, const char* unit, bool higher, double value) {
-            session_.sample({name, n, 1, metric, unit, higher}, subject, value, r.right);
+            session_.sample({c.name, c.n, 1, metric, unit, higher}, subject, value, r.right);
         };
         put_latency(put, r.latency);
         put("max", "ns", false, static_cast<double>(r.latency.back()));
         put("failed", "%", false, r.failed);
         put("missed", "%", false, r.missed);
-        put("bytes", "B", false, static_cast<double>(r.bytes) / static_cast<double>(n));
+        put("bytes", "B", false, static_cast<double>(r.bytes) / static_cast<double>(c.n));
     }
 
     session& session_;
     block_work work_;
 };
 
-std::vector<std::string> blocks_cases(const options& opt) {
-    std::vector<std::string> names;
-    for (u64 n : sizes(opt))
-        for (bool mixed : {false, true})
-            names.push_back(case_name(mixed, n));
-    return names;
-}
-
 } // namespace
 
 table blocks_table() {
-    table t;
-    t.name = "blocks";
-    t.summary =
-        "64 KiB on a disk whose free space is in pieces: the block allocator of an object store";
-    t.named_peer = "avl";
-    t.more = {"lathwork-next", "lathwork-best", "lathwork-arenas"};
-    t.subjects.assign(blocks_subjects().begin(), blocks_subjects().end());
-    t.cases = blocks_cases;
-    t.run = [](session& s) { runner(s).run(); };
-    t.parameters = {size_parameter("window_ms", "longest time spent in the requests of a sample",
-                                   "60, 500 or 4000 by mode")};
-    return t;
+    return {
+        .name = "blocks",
+        .summary = "64 KiB on a disk whose free space is in pieces: the block allocator of an "
+                   "object store",
+        .named_peer = "avl",
+        .subjects = listed(blocks_subjects()),
+        .more = {"lathwork-next", "lathwork-best", "lathwork-arenas"},
+        .cases = names_of<all_cases>,
+        .run = run_with<runner>,
+        .parameters = {size_parameter("window_ms", "longest time spent in the requests of a sample",
+                                      "60, 500 or 4000 by mode")}};
 }
 
 } // namespace lathbench

@@ -19,7 +19,7 @@
 // the sorted records. Structures without their own locks are behind one spinlock when there are
 // several threads.
 #include "harness/random.hpp"
-#include "harness/table.hpp"
+#include "harness/sized.hpp"
 #include "harness/timing.hpp"
 
 #include "subjects/bytes/bytes_subject.hpp"
@@ -39,17 +39,8 @@ namespace {
 
 using u64 = std::uint64_t;
 
-const char* const kinds[] = {"short", "bytes16", "prefix64", "url", "versions"};
 constexpr std::size_t group = 64, near = 11;
 constexpr u64 versions = 100;
-
-struct random_source {
-    u64 state;
-    u64 operator()(u64 below) {
-        state += golden_ratio;
-        return static_cast<u64>((static_cast<unsigned __int128>(mix_bits(state)) * below) >> 64);
-    }
-};
 
 std::string letters(random_source& random, u64 n) {
     std::string s;
@@ -139,69 +130,21 @@ records make_records(const std::string& kind, u64 n, u64 seed) {
     return all;
 }
 
-std::vector<u64> counts(const options& opt) {
-    return sizes_of(opt, {10000, 100000}, {10000, 1000000}, {10000, 1000000, 10000000});
-}
+const sized_plan plan = {{10000, 100000},
+                         {10000, 1000000},
+                         {10000, 1000000, 10000000},
+                         {"short", "bytes16", "prefix64", "url", "versions"},
+                         {"insert", "get"},
+                         {"batch", "seek", "scan", "erase", "bytes"}};
 
-std::string case_name(const char* work, const std::string& kind, u64 n, int threads = 1) {
-    std::string name = std::string(work) + "/" + kind + "/" + std::to_string(n);
-    return threads == 1 ? name : name + "/" + std::to_string(threads);
-}
-
-std::vector<std::string> bytes_cases(const options& opt) {
-    std::vector<std::string> names;
-    for (u64 n : counts(opt))
-        for (const char* kind : kinds) {
-            for (int t : threads_of(opt)) {
-                names.push_back(case_name("insert", kind, n, t));
-                names.push_back(case_name("get", kind, n, t));
-            }
-            for (const char* work : {"batch", "seek", "scan", "erase", "bytes"})
-                names.push_back(case_name(work, kind, n));
-        }
-    return names;
-}
-
-class runner {
+class runner : public sized_runner<bytes_subject> {
 public:
-    explicit runner(session& s) : session_(s) {}
-
-    void run() {
-        for (u64 n : counts(session_.opt()))
-            for (const char* kind : kinds)
-                if (!session_.stopped() && wanted(kind, n))
-                    measure(kind, n);
-    }
+    explicit runner(session& s) : sized_runner(s, plan, bytes_subjects()) {}
 
 private:
-    bool wanted(const std::string& kind, u64 n) {
-        for (int t : threads_of(session_.opt()))
-            for (const char* work : {"insert", "get", "batch", "seek", "scan", "erase", "bytes"})
-                if (session_.wants_case(case_name(work, kind, n, t)))
-                    return true;
-        return false;
-    }
-
-    void measure(const std::string& kind, u64 n) {
-        kind_ = kind;
-        n_ = n;
-        all_ = make_records(kind, n, session_.seed(n));
-        choose();
-        std::vector<std::string> names;
-        for (const auto& name : session_.subjects())
-            names.push_back(name);
-        for (int threads : threads_of(session_.opt()))
-            session_.each_interleaved(
-                session_.reps(), names, [&](const std::string& name, int rep) {
-                    session_.progress("bytes: " + kind + ", " + std::to_string(n) + ", " +
-                                      std::to_string(threads) + " threads, repetition " +
-                                      std::to_string(rep + 1) + ", " + name);
-                    repetition(find_subject(bytes_subjects(), name), threads);
-                });
-    }
-
-    // Keys to look for, and what the answers are.
-    void choose() {
+    // The records, keys to look for, and what the answers are.
+    void prepare() override {
+        all_ = make_records(kind_, n_, session_.seed(n_));
         random_source random{session_.seed(n_ + 1)};
         std::vector<u64> sorted(all_.size());
         for (u64 i = 0; i < sorted.size(); i++)
@@ -212,8 +155,7 @@ private:
         gets_ = seeks_ = values_ = 0;
         for (u64 i = 0; i < sorted.size(); i++)
             values_ += all_[i].value;
-        u64 searches = std::min<u64>(std::max<u64>(n_, 10000), 300000);
-        for (u64 i = 0; i < searches; i++) {
+        for (u64 i = 0; i < searches_of(n_); i++) {
             u64 at = random(sorted.size());
             keys_.add(all_[sorted[at]]);
             gets_ += all_[sorted[at]].value;
@@ -223,7 +165,7 @@ private:
         keys_.add("", false, 0, 0); // before all
     }
 
-    void repetition(const bytes_subject& s, int threads) {
+    void repetition(const bytes_subject& s, int threads) override {
         u64 n = all_.size(), searches = keys_.size() - 1;
         struct alignas(64) line {
             u64 sum = 0;
@@ -243,8 +185,7 @@ private:
         put("get", s, threads, get_ns, sum == gets_);
         if (threads > 1)
             return;
-        sample("bytes", "bytes", "B", s, 1, static_cast<double>(bytes) / static_cast<double>(n),
-               sum == gets_);
+        put_bytes(s, bytes, n, sum == gets_);
         in_order(s, *set);
         u64 erased = 0;
         double erase_ns = timed(1, n, [&](u64 i, int) { erased += set->erase(all_[n - 1 - i]); });
@@ -269,19 +210,6 @@ private:
         put("scan", s, 1, scan_ns / static_cast<double>(all_.size()), sum == values_);
     }
 
-    void put(const char* work, const bytes_subject& s, int threads, double ns, bool right) {
-        sample(work, "time", "ns", s, threads, ns, right);
-    }
-    void sample(const char* work, const char* metric, const char* unit, const bytes_subject& s,
-                int threads, double value, bool right) {
-        std::string name = case_name(work, kind_, n_, threads);
-        if (session_.wants_case(name))
-            session_.sample({name, n_, threads, metric, unit}, s.name, value, right);
-    }
-
-    session& session_;
-    std::string kind_;
-    u64 n_ = 0;
     records all_, keys_;
     u64 gets_ = 0, seeks_ = 0, values_ = 0;
 };
@@ -289,16 +217,13 @@ private:
 } // namespace
 
 table bytes_table() {
-    table t;
-    t.name = "bytes";
-    t.summary = "byte keys of the caller's records: insert, get, seek, scan, erase";
-    t.named_peer = "absl-btree";
-    t.more = {"std-map"};
-    for (const auto& s : bytes_subjects())
-        t.subjects.push_back({s.name, s.note, s.missing});
-    t.cases = bytes_cases;
-    t.run = [](session& s) { runner(s).run(); };
-    return t;
+    return {.name = "bytes",
+            .summary = "byte keys of the caller's records: insert, get, seek, scan, erase",
+            .named_peer = "absl-btree",
+            .subjects = listed(bytes_subjects()),
+            .more = {"std-map"},
+            .cases = plan,
+            .run = run_with<runner>};
 }
 
 } // namespace lathbench

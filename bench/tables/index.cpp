@@ -43,7 +43,7 @@ void run_size(session& s, std::uint64_t n, const std::vector<int>& threads, cons
     if (group < names.size())
         s.remark("n = " + std::to_string(n) + ": memory for " + std::to_string(group) +
                  " subjects at a time, not interleaved beyond");
-    for (int t : s.threads(threads))
+    for (int t : threads_of(s.opt(), threads))
         for (std::size_t i = 0; i < names.size() && !s.stopped(); i += group)
             run(t,
                 {names.begin() + static_cast<std::ptrdiff_t>(i),
@@ -53,14 +53,8 @@ void run_size(session& s, std::uint64_t n, const std::vector<int>& threads, cons
 const std::vector<int> uniform_threads = {1, 2}, distributed_threads = {1};
 
 std::vector<std::uint64_t> map_sizes(const options& opt) {
-    if (!opt.n.empty())
-        return opt.n;
-    std::vector<std::uint64_t> sizes = {100000, 1000000};
-    if (!opt.quick())
-        sizes.push_back(10000000);
-    if (opt.full())
-        sizes.push_back(100000000);
-    return sizes;
+    return sizes_of(opt, {100000, 1000000}, {100000, 1000000, 10000000},
+                    {100000, 1000000, 10000000, 100000000});
 }
 
 void run_source(session& s, const key_source& source, std::uint64_t n) {
@@ -89,14 +83,7 @@ std::vector<std::string> chosen_distributions(const options& opt) {
 }
 
 std::vector<std::uint64_t> distributed_sizes(const options& opt) {
-    if (!opt.n.empty())
-        return opt.n;
-    if (opt.quick())
-        return {100000};
-    std::vector<std::uint64_t> sizes = {1000000, 10000000};
-    if (opt.full())
-        sizes.push_back(100000000);
-    return sizes;
+    return sizes_of(opt, {100000}, {1000000, 10000000}, {1000000, 10000000, 100000000});
 }
 
 void run_distribution(session& s, const std::string& name, std::uint64_t n) {
@@ -143,7 +130,7 @@ void run_index(session& s) {
 void add_cases(std::vector<std::string>& to, const options& opt, const std::string& kind,
                const std::vector<std::string>& cases, std::uint64_t n,
                const std::vector<int>& threads) {
-    for (int t : opt.threads.empty() ? threads : opt.threads)
+    for (int t : threads_of(opt, threads))
         for (const auto& name : cases)
             if (t == 1 || name != "bytes")
                 to.push_back(name + kind + "/" + std::to_string(n) +

@@ -15,13 +15,12 @@
 // compared with sums over the sorted first and last keys. Structures without their own locks are
 // behind one spinlock when there are several threads.
 #include "harness/random.hpp"
-#include "harness/table.hpp"
+#include "harness/sized.hpp"
 #include "harness/timing.hpp"
 
 #include "subjects/interval/interval_subject.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <string>
 
 #include <malloc.h>
@@ -33,15 +32,6 @@ namespace {
 using u64 = std::uint64_t;
 
 constexpr u64 gap = 10000; // mean distance of first keys
-const char* const kinds[] = {"uniform", "nested", "tail"};
-
-struct random_source {
-    u64 state;
-    u64 operator()(u64 below) {
-        state += golden_ratio;
-        return static_cast<u64>((static_cast<unsigned __int128>(mix_bits(state)) * below) >> 64);
-    }
-};
 
 // Of a tree in which each interval has eight others in it: the one with number i, level by level.
 bench_interval nested(u64 i, u64 n, u64 space) {
@@ -114,67 +104,30 @@ private:
     std::vector<mark> firsts_, lasts_;
 };
 
-std::vector<u64> counts(const options& opt) {
-    return sizes_of(opt, {10000, 100000}, {10000, 1000000}, {10000, 100000, 1000000, 10000000});
-}
+const sized_plan plan = {{10000, 100000},
+                         {10000, 1000000},
+                         {10000, 100000, 1000000, 10000000},
+                         {"uniform", "nested", "tail"},
+                         {"insert", "stab"},
+                         {"overlap", "erase", "bytes"}};
 
-std::string case_name(const char* work, const std::string& kind, u64 n, int threads = 1) {
-    std::string name = std::string(work) + "/" + kind + "/" + std::to_string(n);
-    return threads == 1 ? name : name + "/" + std::to_string(threads);
-}
-
-std::vector<std::string> interval_cases(const options& opt) {
-    std::vector<std::string> names;
-    for (u64 n : counts(opt))
-        for (const char* kind : kinds) {
-            for (int t : threads_of(opt)) {
-                names.push_back(case_name("insert", kind, n, t));
-                names.push_back(case_name("stab", kind, n, t));
-            }
-            for (const char* work : {"overlap", "erase", "bytes"})
-                names.push_back(case_name(work, kind, n));
-        }
-    return names;
-}
-
-class runner {
+class runner : public sized_runner<interval_subject> {
 public:
-    explicit runner(session& s) : session_(s) {}
-
-    void run() {
-        for (u64 n : counts(session_.opt()))
-            for (const char* kind : kinds)
-                if (!session_.stopped())
-                    measure(kind, n);
-    }
+    explicit runner(session& s) : sized_runner(s, plan, interval_subjects()) {}
 
 private:
-    void measure(const std::string& kind, u64 n) {
-        kind_ = kind;
-        all_ = make_intervals(kind, n, session_.seed(n));
+    void prepare() override {
+        all_ = make_intervals(kind_, n_, session_.seed(n_));
         oracle truth(all_);
-        random_source random{session_.seed(n + 1)};
-        u64 searches = std::min<u64>(std::max<u64>(n, 10000), 300000);
+        random_source random{session_.seed(n_ + 1)};
         points_.clear();
         stabs_ = ranges_ = {};
-        for (u64 i = 0; i < searches; i++) {
-            u64 point = random(n * gap);
+        for (u64 i = 0; i < searches_of(n_); i++) {
+            u64 point = random(n_ * gap);
             points_.push_back(point);
             add(stabs_, truth.overlap(point, point));
             add(ranges_, truth.overlap(point, point + 10 * gap));
         }
-        std::vector<std::string> names;
-        for (const auto& name : session_.subjects())
-            if (able(find_subject(interval_subjects(), name)))
-                names.push_back(name);
-        for (int threads : threads_of(session_.opt()))
-            session_.each_interleaved(
-                session_.reps(), names, [&](const std::string& name, int rep) {
-                    session_.progress("interval: " + kind + ", " + std::to_string(n) + ", " +
-                                      std::to_string(threads) + " threads, repetition " +
-                                      std::to_string(rep + 1) + ", " + name);
-                    repetition(find_subject(interval_subjects(), name), threads);
-                });
     }
 
     static void add(interval_sum& to, const interval_sum& more) {
@@ -182,22 +135,12 @@ private:
         to.values += more.values;
     }
 
-    // Says why a subject has no figures for some cases. Returns whether it has any.
-    bool able(const interval_subject& s) {
-        u64 n = all_.size();
-        bool few = n <= s.most;
+    bool able(const interval_subject& s) override {
+        bool few = n_ <= s.most;
         std::string why = few ? "it is made from all intervals at once" : "takes hours";
-        for (int t : threads_of(session_.opt())) {
-            if (!few || s.fixed)
-                session_.not_available(case_name("insert", kind_, n, t), s.name, why);
-            if (!few)
-                session_.not_available(case_name("stab", kind_, n, t), s.name, why);
-        }
-        if (!few || s.fixed)
-            session_.not_available(case_name("erase", kind_, n), s.name, why);
-        for (const char* work : {"overlap", "bytes"})
-            if (!few)
-                session_.not_available(case_name(work, kind_, n), s.name, why);
+        for (const auto& name : plan.cases(session_.opt(), n_, kind_))
+            if (!few || (s.fixed && (!name.rfind("insert/", 0) || !name.rfind("erase/", 0))))
+                session_.not_available(name, s.name, why);
         return few;
     }
 
@@ -218,7 +161,7 @@ private:
         return ns;
     }
 
-    void repetition(const interval_subject& s, int threads) {
+    void repetition(const interval_subject& s, int threads) override {
         u64 n = all_.size();
         malloc_trim(0); // or malloc tidies up here what the subject before has freed
         auto set = s.make(threads > 1);
@@ -238,8 +181,7 @@ private:
         double overlap_ns =
             searched(1, ranges_, [&](u64 p) { return set->overlap(p, p + 10 * gap); }, also_right);
         put("overlap", s, 1, overlap_ns, also_right);
-        sample("bytes", "bytes", "B", s, 1, static_cast<double>(bytes) / static_cast<double>(n),
-               right);
+        put_bytes(s, bytes, n, right);
         if (s.fixed)
             return;
         u64 erased = 0;
@@ -248,19 +190,6 @@ private:
         put("erase", s, 1, erase_ns, right);
     }
 
-    void put(const char* work, const interval_subject& s, int threads, double ns, bool right) {
-        sample(work, "time", "ns", s, threads, ns, right);
-    }
-    void sample(const char* work, const char* metric, const char* unit, const interval_subject& s,
-                int threads, double value, bool right) {
-        u64 n = all_.size();
-        std::string name = case_name(work, kind_, n, threads);
-        if (session_.wants_case(name))
-            session_.sample({name, n, threads, metric, unit}, s.name, value, right);
-    }
-
-    session& session_;
-    std::string kind_;
     std::vector<bench_interval> all_;
     std::vector<u64> points_;
     interval_sum stabs_, ranges_;
@@ -269,16 +198,13 @@ private:
 } // namespace
 
 table interval_table() {
-    table t;
-    t.name = "interval";
-    t.summary = "intervals that overlap: insert, stab, overlap, erase";
-    t.named_peer = "linux-interval-tree";
-    t.more = {"icl"};
-    for (const auto& s : interval_subjects())
-        t.subjects.push_back({s.name, s.note, s.missing});
-    t.cases = interval_cases;
-    t.run = [](session& s) { runner(s).run(); };
-    return t;
+    return {.name = "interval",
+            .summary = "intervals that overlap: insert, stab, overlap, erase",
+            .named_peer = "linux-interval-tree",
+            .subjects = listed(interval_subjects()),
+            .more = {"icl"},
+            .cases = plan,
+            .run = run_with<runner>};
 }
 
 } // namespace lathbench

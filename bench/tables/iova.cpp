@@ -44,33 +44,32 @@ namespace {
 
 using u64 = std::uint64_t;
 
-struct kind_name {
-    const char* name;
-    io_kind kind;
-};
-
-constexpr kind_name kinds[] = {{"4k", io_kind::pages},
-                               {"mix", io_kind::mix},
-                               {"big", io_kind::big},
-                               {"frag", io_kind::fragments}};
-constexpr u64 aging_percents[] = {90, 98};
 constexpr u64 page = 4096;
 
-std::vector<int> thread_counts(const options& opt) {
-    if (!opt.threads.empty())
-        return opt.threads;
-    if (opt.quick())
-        return {1, 4, 16, 24};
-    return {1, 2, 4, 16, 24};
-}
+struct iova_case {
+    std::string name;
+    io_kind kind;
+    int threads;
+    u64 percent; // of an aging case
+};
 
-std::string io_case(const char* kind, int threads) {
-    return std::string(kind) + "/" + std::to_string(threads);
+std::vector<iova_case> all_cases(const options& opt) {
+    std::vector<iova_case> cases;
+    std::vector<int> own = {1, 2, 4, 16, 24};
+    if (opt.quick())
+        own = {1, 4, 16, 24};
+    for (auto [name, kind] : {std::pair{"4k", io_kind::pages},
+                              {"mix", io_kind::mix},
+                              {"big", io_kind::big},
+                              {"frag", io_kind::fragments}})
+        for (int threads : threads_of(opt, own))
+            cases.push_back({name + ("/" + std::to_string(threads)), kind, threads, 0});
+    for (u64 percent : {90, 98})
+        cases.push_back({"aging/" + std::to_string(percent), io_kind::mix, 1, percent});
+    return cases;
 }
 
 u64 pages_per_io(const options& opt) { return size_list(opt, "io_pages", {io_pages})[0]; }
-
-const iova_subject& find(const std::string& name) { return find_subject(iova_subjects(), name); }
 
 // The threads of one run, which go through its phases together.
 class crew {
@@ -157,38 +156,29 @@ public:
     void run() {
         session_.remark("gbps: through a device of " + std::to_string(device_gbps_) +
                         " GB/s shared by all threads");
-        for (const auto& k : kinds)
-            for (int threads : thread_counts(session_.opt()))
-                if (session_.wants_case(io_case(k.name, threads)) && !session_.stopped())
-                    run_case(k, threads);
-        for (u64 percent : aging_percents)
-            if (session_.wants_case("aging/" + std::to_string(percent)) && !session_.stopped())
-                run_aging(percent);
+        each_wanted(session_, all_cases(session_.opt()),
+                    [&](const iova_case& c) { c.percent ? run_aging(c) : run_case(c); });
     }
 
 private:
-    void run_case(const kind_name& k, int threads) {
-        std::string name = io_case(k.name, threads);
+    void run_case(const iova_case& c) {
         std::set<std::string> half_full;
-        session_.each_interleaved(session_.reps(), session_.subjects(),
-                                  [&](const std::string& subject, int rep) {
-                                      session_.progress("iova: " + name + ", repetition " +
-                                                        std::to_string(rep + 1) + ", " + subject);
-                                      figures f = run_once(subject, k.kind, threads);
-                                      record(name, threads, subject, f);
-                                      if (!f.filled)
-                                          half_full.insert(subject);
-                                  });
+        session_.repeat(c.name, iova_subjects(), session_.subjects(),
+                        [&](const iova_subject& s, int) {
+                            figures f = run_once(s, c.kind, c.threads);
+                            record(c, s, f);
+                            if (!f.filled)
+                                half_full.insert(s.name);
+                        });
         for (const auto& subject : half_full)
-            session_.remark(name + ": " + subject + " was still filling after " +
+            session_.remark(c.name + ": " + subject + " was still filling after " +
                             std::to_string(fill_ms_) +
                             " ms: its figures are those of an emptier space");
     }
 
-    figures run_once(const std::string& subject, io_kind kind, int threads) {
+    figures run_once(const iova_subject& subject, io_kind kind, int threads) {
         iova_space space;
-        auto make = find(subject).make;
-        auto allocator = make ? make(space) : nullptr;
+        auto allocator = subject.make ? subject.make(space) : nullptr;
         u64 pages = pages_per_io(session_.opt());
         figures f;
         {
@@ -266,14 +256,13 @@ private:
             f.waste = 100 * low_free / static_cast<double>(above);
     }
 
-    void record(const std::string& name, int threads, const std::string& subject,
-                const figures& f) {
+    void record(const iova_case& c, const iova_subject& subject, const figures& f) {
         auto put = [&](const char* metric, const char* unit, bool higher, double value) {
-            session_.sample({name, pages_per_io(session_.opt()), threads, metric, unit, higher},
-                            subject, value, f.right);
+            session_.sample({c.name, pages_per_io(session_.opt()), c.threads, metric, unit, higher},
+                            subject.name, value, f.right);
         };
         put("gbps", "GB/s", true, f.gbps);
-        if (!find(subject).make)
+        if (!subject.make)
             return;
         put("rate", "M/s", true, f.rate);
         put_latency(put, f.latency);
@@ -281,26 +270,23 @@ private:
         put("waste", "%", false, f.waste);
     }
 
-    void run_aging(u64 percent) {
-        std::string name = "aging/" + std::to_string(percent);
+    void run_aging(const iova_case& c) {
         aging_options how;
-        how.percent = percent;
+        how.percent = c.percent;
         how.requests = aging_requests_;
         how.limit_ms = 8 * window_ms_;
         std::set<std::string> cut;
         auto names = session_.subjects();
         std::erase_if(names, [&](const std::string& subject) {
-            if (find(subject).make)
+            if (find_subject(iova_subjects(), subject).make)
                 return false;
-            session_.not_available(name, subject, "maps nothing");
+            session_.not_available(c.name, subject, "maps nothing");
             return true;
         });
-        session_.each_interleaved(session_.reps(), names, [&](const std::string& subject, int rep) {
-            session_.progress("iova: " + name + ", repetition " + std::to_string(rep + 1) + ", " +
-                              subject);
-            aging_result r = age(find(subject), how, session_.seed(percent));
+        session_.repeat(c.name, iova_subjects(), names, [&](const iova_subject& s, int) {
+            aging_result r = age(s, how, session_.seed(c.percent));
             auto put = [&](const char* metric, const char* unit, bool higher, double value) {
-                session_.sample({name, how.requests, 1, metric, unit, higher}, subject, value,
+                session_.sample({c.name, how.requests, 1, metric, unit, higher}, s.name, value,
                                 r.right);
             };
             put_latency(put, r.latency);
@@ -311,10 +297,10 @@ private:
             put("fragmentation", "%", false, r.fragmentation);
             put("unusable", "%", false, r.unusable);
             if (r.cut)
-                cut.insert(subject);
+                cut.insert(s.name);
         });
         for (const auto& subject : cut)
-            session_.remark(name + ": " + subject + " did fewer requests than the others in " +
+            session_.remark(c.name + ": " + subject + " did fewer requests than the others in " +
                             std::to_string(how.limit_ms) + " ms");
     }
 
@@ -322,37 +308,27 @@ private:
     u64 window_ms_, fill_ms_, device_gbps_, aging_requests_;
 };
 
-std::vector<std::string> iova_cases(const options& opt) {
-    std::vector<std::string> names;
-    for (const auto& k : kinds)
-        for (int threads : thread_counts(opt))
-            names.push_back(io_case(k.name, threads));
-    for (u64 percent : aging_percents)
-        names.push_back("aging/" + std::to_string(percent));
-    return names;
-}
-
 } // namespace
 
 table iova_table() {
-    table t;
-    t.name = "iova";
-    t.summary = "address ranges for IOMMU mappings: I/Os of 20 MiB mapped and unmapped by threads";
-    t.named_peer = "maple";
-    t.more = {"lathwork-arenas", "lathwork-plain", "rbtree-6.1", "rbtree-gaps",
-              "bitmap",          "buddy",          "icl",        "absl-btree"};
-    t.subjects.assign(iova_subjects().begin(), iova_subjects().end());
-    t.cases = iova_cases;
-    t.run = [](session& s) { runner(s).run(); };
-    t.parameters = {
-        size_parameter("io_pages", "pages of 4 KiB per I/O", "5120: 20 MiB"),
-        size_parameter("window_ms", "length of a measurement", "60, 250 or 1000 by mode"),
-        size_parameter("fill_ms", "longest time to fill the space", "400, 1500 or 10000 by mode"),
-        size_parameter("device_gbps", "bandwidth of the modelled device, GB/s", "28"),
-        size_parameter("aging_requests", "timed requests of an aging case",
-                       "20000, 100000 or 1000000 by mode"),
-    };
-    return t;
+    return {.name = "iova",
+            .summary =
+                "address ranges for IOMMU mappings: I/Os of 20 MiB mapped and unmapped by threads",
+            .named_peer = "maple",
+            .subjects = listed(iova_subjects()),
+            .more = {"lathwork-arenas", "lathwork-plain", "rbtree-6.1", "rbtree-gaps", "bitmap",
+                     "buddy", "icl", "absl-btree"},
+            .cases = names_of<all_cases>,
+            .run = run_with<runner>,
+            .parameters = {
+                size_parameter("io_pages", "pages of 4 KiB per I/O", "5120: 20 MiB"),
+                size_parameter("window_ms", "length of a measurement", "60, 250 or 1000 by mode"),
+                size_parameter("fill_ms", "longest time to fill the space",
+                               "400, 1500 or 10000 by mode"),
+                size_parameter("device_gbps", "bandwidth of the modelled device, GB/s", "28"),
+                size_parameter("aging_requests", "timed requests of an aging case",
+                               "20000, 100000 or 1000000 by mode"),
+            }};
 }
 
 } // namespace lathbench

@@ -26,18 +26,18 @@ namespace {
 using u64 = std::uint64_t;
 
 constexpr u64 pages = 1 << 16, held = 1000;
-const char* const works[] = {"apart", "read", "mixed", "held"};
 
-std::string case_name(const std::string& work, int threads) {
-    return work + "/" + std::to_string(threads);
-}
+struct lock_case {
+    std::string name, work;
+    int threads;
+};
 
-std::vector<std::string> lock_cases(const options& opt) {
-    std::vector<std::string> names;
-    for (const char* work : works)
+std::vector<lock_case> all_cases(const options& opt) {
+    std::vector<lock_case> cases;
+    for (const char* work : {"apart", "read", "mixed", "held"})
         for (int t : threads_of(opt, {1, 2, 4}))
-            names.push_back(case_name(work, t));
-    return names;
+            cases.push_back({std::string(work) + "/" + std::to_string(t), work, t});
+    return cases;
 }
 
 struct range {
@@ -63,30 +63,24 @@ public:
     explicit runner(session& s) : session_(s), counters_(pages) {}
 
     void run() {
-        for (const char* work : works)
-            for (int threads : threads_of(session_.opt(), {1, 2, 4}))
-                if (!session_.stopped() && session_.wants_case(case_name(work, threads)))
-                    measure(work, threads);
+        each_wanted(session_, all_cases(session_.opt()), [&](const lock_case& c) { measure(c); });
     }
 
 private:
-    void measure(const std::string& work, int threads) {
-        std::string name = case_name(work, threads);
+    void measure(const lock_case& c) {
         std::vector<std::string> names;
         for (const auto& s : session_.subjects()) {
-            if (work == "held" && find_subject(locks_subjects(), s).whole)
-                session_.not_available(name, s, "one thread cannot hold several ranges");
+            if (c.work == "held" && find_subject(locks_subjects(), s).whole)
+                session_.not_available(c.name, s, "one thread cannot hold several ranges");
             else
                 names.push_back(s);
         }
-        session_.each_interleaved(session_.reps(), names, [&](const std::string& s, int rep) {
-            session_.progress("locks: " + name + ", repetition " + std::to_string(rep + 1) + ", " +
-                              s);
-            repetition(find_subject(locks_subjects(), s), work, threads);
-        });
+        session_.repeat(c.name, locks_subjects(), names,
+                        [&](const locks_subject& s, int) { repetition(s, c); });
     }
 
-    void repetition(const locks_subject& s, const std::string& work, int threads) {
+    void repetition(const locks_subject& s, const lock_case& c) {
+        const auto& [name, work, threads] = c;
         struct alignas(64) line {
             u64 added = 0;
         };
@@ -114,11 +108,11 @@ private:
         for (range_hold& other : others)
             locks->unlock(other);
         u64 sum = 0, expected = 0;
-        for (u64 c : counters_)
-            sum += c;
+        for (u64 counter : counters_)
+            sum += counter;
         for (const line& l : added)
             expected += l.added;
-        session_.sample({case_name(work, threads), pages, threads, "time", "ns"}, s.name,
+        session_.sample({name, pages, threads}, s.name,
                         static_cast<double>(times.span) / static_cast<double>(calls),
                         sum == expected);
     }
@@ -130,15 +124,12 @@ private:
 } // namespace
 
 table locks_table() {
-    table t;
-    t.name = "locks";
-    t.summary = "locks on ranges of keys: a lock and an unlock";
-    t.named_peer = "interval-tree";
-    for (const auto& s : locks_subjects())
-        t.subjects.push_back({s.name, s.note, s.missing});
-    t.cases = lock_cases;
-    t.run = [](session& s) { runner(s).run(); };
-    return t;
+    return {.name = "locks",
+            .summary = "locks on ranges of keys: a lock and an unlock",
+            .named_peer = "interval-tree",
+            .subjects = listed(locks_subjects()),
+            .cases = names_of<all_cases>,
+            .run = run_with<runner>};
 }
 
 } // namespace lathbench

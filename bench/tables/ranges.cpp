@@ -66,13 +66,13 @@ public:
             run_set(read_extents(opt.input));
             return;
         }
-        for (std::uint64_t n : session_.sizes({nominal_items}))
+        for (std::uint64_t n : sizes_of(opt, {nominal_items}, {nominal_items}, {nominal_items}))
             run_set(made_up(n));
     }
 
 private:
     void run_set(const extent_set& set) {
-        auto thread_counts = session_.threads({1, 2, 4, 8});
+        auto thread_counts = threads_of(session_.opt(), {1, 2, 4, 8});
         auto names = session_.subjects();
         for (const auto& name : names)
             if (!make(name)->can_erase())
@@ -87,13 +87,11 @@ private:
             // warms up code and allocator; not recorded
             session_.each_interleaved(
                 1, names, [&](const std::string& name, int) { run_once(name, set, threads, 10); });
-            session_.each_interleaved(
-                session_.reps(), names, [&](const std::string& name, int rep) {
-                    session_.progress("ranges: " + std::to_string(threads) +
-                                      " threads, repetition " + std::to_string(rep + 1) + ", " +
-                                      name);
-                    record(name, set, threads, rounds, run_once(name, set, threads, rounds));
-                });
+            session_.repeat(std::to_string(threads) + " threads", range_subjects(), names,
+                            [&](const range_subject& s, int) {
+                                record(s.name, set, threads, rounds,
+                                       run_once(s.name, set, threads, rounds));
+                            });
         }
     }
 
@@ -153,8 +151,7 @@ private:
                 const run_times& t) {
         bool erases = make(name)->can_erase();
         auto put = [&](const std::string& case_name, int by, const char* unit, double value) {
-            if (session_.wants_case(case_name))
-                session_.sample({case_name, set.items, by, "time", unit}, name, value, t.right);
+            session_.sample({case_name, set.items, by, "time", unit}, name, value, t.right);
         };
         // fill does not depend on the number of threads: each run gives a sample
         put("fill", 1, "ms", t.fill_ms);
@@ -174,7 +171,7 @@ private:
 
 std::vector<std::string> ranges_cases(const options& opt) {
     std::vector<std::string> names = {"fill", "check", "delete"};
-    for (int t : opt.threads.empty() ? std::vector<int>{1, 2, 4, 8} : opt.threads)
+    for (int t : threads_of(opt, {1, 2, 4, 8}))
         names.push_back("thread/" + std::to_string(t));
     return names;
 }

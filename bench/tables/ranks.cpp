@@ -13,13 +13,12 @@
 // Every answer is compared with the sorted keys. Structures without their own locks are behind
 // one spinlock when there are several threads.
 #include "harness/random.hpp"
-#include "harness/table.hpp"
+#include "harness/sized.hpp"
 #include "harness/timing.hpp"
 
 #include "subjects/ranks/ranks_subject.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <string>
 
 #include <malloc.h>
@@ -30,44 +29,16 @@ namespace {
 
 using u64 = std::uint64_t;
 
-struct random_source {
-    u64 state;
-    u64 operator()(u64 below) {
-        state += golden_ratio;
-        return static_cast<u64>((static_cast<unsigned __int128>(mix_bits(state)) * below) >> 64);
-    }
-};
+const sized_plan plan = {{10000, 100000},
+                         {10000, 1000000},
+                         {10000, 100000, 1000000, 10000000},
+                         {""},
+                         {"insert", "rank", "select"},
+                         {"first", "count", "mixed", "bytes"}};
 
-std::vector<u64> counts(const options& opt) {
-    return sizes_of(opt, {10000, 100000}, {10000, 1000000}, {10000, 100000, 1000000, 10000000});
-}
-
-std::string case_name(const std::string& work, u64 n, int threads = 1) {
-    std::string name = work + "/" + std::to_string(n);
-    return threads == 1 ? name : name + "/" + std::to_string(threads);
-}
-
-std::vector<std::string> ranks_cases(const options& opt) {
-    std::vector<std::string> names;
-    for (u64 n : counts(opt)) {
-        for (int t : threads_of(opt))
-            for (const char* work : {"insert", "rank", "select"})
-                names.push_back(case_name(work, n, t));
-        for (const char* work : {"first", "count", "mixed", "bytes"})
-            names.push_back(case_name(work, n));
-    }
-    return names;
-}
-
-class runner {
+class runner : public sized_runner<ranked_subject> {
 public:
-    explicit runner(session& s) : session_(s) {}
-
-    void run() {
-        for (u64 n : counts(session_.opt()))
-            if (!session_.stopped())
-                measure(n);
-    }
+    explicit runner(session& s) : sized_runner(s, plan, ranked_subjects()) {}
 
 private:
     // What is asked, and the sum of the answers.
@@ -76,25 +47,9 @@ private:
         u64 sum = 0;
     };
 
-    void measure(u64 n) {
-        make_input(n);
-        std::vector<std::string> names;
-        for (const auto& name : session_.subjects()) {
-            say_what_is_missing(find_subject(ranked_subjects(), name));
-            names.push_back(name);
-        }
-        for (int threads : threads_of(session_.opt()))
-            session_.each_interleaved(
-                session_.reps(), names, [&](const std::string& name, int rep) {
-                    session_.progress("ranks: " + std::to_string(n) + ", " +
-                                      std::to_string(threads) + " threads, repetition " +
-                                      std::to_string(rep + 1) + ", " + name);
-                    repetition(find_subject(ranked_subjects(), name), threads);
-                });
-    }
-
     // Different keys, in random order; those of `mixed` follow the n others.
-    void make_input(u64 n) {
+    void prepare() override {
+        u64 n = n_;
         random_source random{session_.seed(n)};
         u64 more = std::max<u64>(n / 1000, 100);
         keys_.resize(n + more);
@@ -102,7 +57,6 @@ private:
             keys_[i] = (i << 24) + random(u64{1} << 24);
         for (u64 i = keys_.size(); i > 1; i--)
             std::swap(keys_[i - 1], keys_[random(i)]);
-        n_ = n;
         std::vector<u64> sorted(keys_.begin(), keys_.begin() + static_cast<std::ptrdiff_t>(n));
         std::sort(sorted.begin(), sorted.end());
         auto below = [&](u64 key) {
@@ -111,7 +65,7 @@ private:
         };
         ranks_ = selects_ = counts_ = {};
         distance_ = (keys_.size() << 24) / 100;
-        for (u64 i = 0; i < std::min<u64>(std::max<u64>(n, 10000), 300000); i++) {
+        for (u64 i = 0; i < searches_of(n); i++) {
             u64 key = random(keys_.size() << 24), rank = random(n);
             ranks_.of.push_back(key);
             ranks_.sum += below(key);
@@ -128,12 +82,11 @@ private:
         }
     }
 
-    void say_what_is_missing(const ranked_subject& s) {
-        if (s.counts)
-            return;
-        for (const auto& name : ranks_cases(session_.opt()))
-            if (name.rfind("insert/", 0) && name.rfind("bytes/", 0))
+    bool able(const ranked_subject& s) override {
+        for (const auto& name : plan(session_.opt()))
+            if (!s.counts && name.rfind("insert/", 0) && name.rfind("bytes/", 0))
                 session_.not_available(name, s.name, "it has no ranks");
+        return true;
     }
 
     // Ask all questions; right: the answers have the expected sum.
@@ -150,23 +103,23 @@ private:
         return ns;
     }
 
-    void repetition(const ranked_subject& s, int threads) {
+    void repetition(const ranked_subject& s, int threads) override {
         malloc_trim(0); // or malloc tidies up here what the subject before has freed
         auto set = s.make(threads > 1);
         double ns = timed(threads, n_, [&](u64 i, int) { set->insert(keys_[i]); });
-        double bytes = static_cast<double>(set->bytes()) / static_cast<double>(n_);
+        u64 bytes = set->bytes();
         bool right = true;
         if (!s.counts) {
             put("insert", s, threads, ns, right);
             if (threads == 1)
-                sample("bytes", "bytes", "B", s, 1, bytes, right);
+                put_bytes(s, bytes, n_, right);
             return;
         }
         double first_ns = timed(1, 1, [&](u64, int) { right = set->rank(~u64{0}) == n_; });
         put("insert", s, threads, ns, right);
         if (threads == 1) {
-            sample("bytes", "bytes", "B", s, 1, bytes, right);
-            sample("first", "time", "us", s, 1, first_ns / 1000, right);
+            put_bytes(s, bytes, n_, right);
+            session_.sample({name("first"), n_, 1, "time", "us"}, s.name, first_ns / 1000, right);
         }
         ns = asked(threads, ranks_, [&](u64 key) { return set->rank(key); }, right);
         put("rank", s, threads, ns, right);
@@ -185,35 +138,21 @@ private:
         put("mixed", s, 1, ns, sum == mixed_sum_);
     }
 
-    void put(const char* work, const ranked_subject& s, int threads, double ns, bool right) {
-        sample(work, "time", "ns", s, threads, ns, right);
-    }
-    void sample(const char* work, const char* metric, const char* unit, const ranked_subject& s,
-                int threads, double value, bool right) {
-        std::string name = case_name(work, n_, threads);
-        if (session_.wants_case(name))
-            session_.sample({name, n_, threads, metric, unit}, s.name, value, right);
-    }
-
-    session& session_;
     std::vector<u64> keys_;
-    u64 n_ = 0, distance_ = 0, mixed_sum_ = 0;
+    u64 distance_ = 0, mixed_sum_ = 0;
     questions ranks_, selects_, counts_;
 };
 
 } // namespace
 
 table ranks_table() {
-    table t;
-    t.name = "ranks";
-    t.summary = "order statistics: rank, select, count of a range; insert with and without";
-    t.named_peer = "pb-ds";
-    t.more = {"boost-ranked", "lathwork-plain"};
-    for (const auto& s : ranked_subjects())
-        t.subjects.push_back({s.name, s.note, s.missing});
-    t.cases = ranks_cases;
-    t.run = [](session& s) { runner(s).run(); };
-    return t;
+    return {.name = "ranks",
+            .summary = "order statistics: rank, select, count of a range; insert with and without",
+            .named_peer = "pb-ds",
+            .subjects = listed(ranked_subjects()),
+            .more = {"boost-ranked", "lathwork-plain"},
+            .cases = plan,
+            .run = run_with<runner>};
 }
 
 } // namespace lathbench

@@ -258,18 +258,17 @@ private:
         std::vector<std::string> cases;
         for (const auto& w : works)
             cases.push_back(scan_case(n, shuffled, w.name));
-        session_.each_interleaved(
-            session_.reps(), names<E>(cases), [&](const std::string& name, int rep) {
-                session_.progress("scan: " + std::to_string(n) + ", repetition " +
-                                  std::to_string(rep + 1) + ", " + name);
-                auto subject = find_subject(scan_subjects<E>(), name).make();
-                for (E* e : all.order)
-                    subject->push_back(*e);
-                bool right =
-                    subject->scan(scan_work::order, 1) == (name == "vector" ? in_memory : in_order);
-                for (const auto& w : works)
-                    one_scan(*subject, name, all, {scan_case(n, shuffled, w.name), n}, w, right);
-            });
+        session_.repeat(std::to_string(n), scan_subjects<E>(), names<E>(cases),
+                        [&](const scan_subject<E>& s, int) {
+                            auto subject = s.make();
+                            for (E* e : all.order)
+                                subject->push_back(*e);
+                            bool right = subject->scan(scan_work::order, 1) ==
+                                         (s.name == "vector" ? in_memory : in_order);
+                            for (const auto& w : works)
+                                one_scan(*subject, s.name, all, {scan_case(n, shuffled, w.name), n},
+                                         w, right);
+                        });
     }
 
     template <class E>
@@ -310,26 +309,25 @@ private:
                     plain.push_back(*e);
             run_queue_kind(plain, k.kind, n, all->order);
             std::uint64_t expected = run_queue_kind(plain, k.kind, turns, all->order);
-            session_.each_interleaved(
-                session_.reps(), names<E>({case_name}), [&](const std::string& name, int rep) {
-                    session_.progress(case_name + ", repetition " + std::to_string(rep + 1) + ", " +
-                                      name);
-                    auto subject = find_subject(scan_subjects<E>(), name).make();
-                    if (!subject->is_queue()) {
-                        session_.not_available(case_name, name,
-                                               "no queue, or a queue under another name");
-                        return;
-                    }
-                    if (k.kind != queue_kind::burst)
-                        for (E* e : all->order)
-                            subject->push_back(*e);
-                    subject->turn(k.kind, n, all->order); // warm
-                    clocks start = clocks::now();
-                    std::uint64_t got = subject->turn(k.kind, turns, all->order);
-                    clocks end = clocks::now();
-                    record({case_name, n}, name, start, end, static_cast<double>(turns),
-                           got == expected);
-                });
+            session_.repeat(case_name, scan_subjects<E>(), names<E>({case_name}),
+                            [&](const scan_subject<E>& s, int) {
+                                auto subject = s.make();
+                                if (!subject->is_queue()) {
+                                    session_.not_available(
+                                        case_name, s.name,
+                                        "no queue, or a queue under another name");
+                                    return;
+                                }
+                                if (k.kind != queue_kind::burst)
+                                    for (E* e : all->order)
+                                        subject->push_back(*e);
+                                subject->turn(k.kind, n, all->order); // warm
+                                clocks start = clocks::now();
+                                std::uint64_t got = subject->turn(k.kind, turns, all->order);
+                                clocks end = clocks::now();
+                                record({case_name, n}, s.name, start, end,
+                                       static_cast<double>(turns), got == expected);
+                            });
         }
     }
 

@@ -68,21 +68,15 @@ public:
     explicit runner(session& s) : session_(s) {}
 
     void run() {
-        for (const auto& c : all_cases(session_.opt()))
-            if (session_.wants_case(c.name) && !session_.stopped())
-                run_case(c);
+        each_wanted(session_, all_cases(session_.opt()), [&](const sort_case& c) { run_case(c); });
         session_.remark("depth 128, batch 32 unless in the name; one-way sweep, /min lowest first");
     }
 
 private:
-    static const sort_subject& find(const std::string& name) {
-        return find_subject(sort_subjects(), name);
-    }
-
     std::vector<std::string> able(const sort_case& c) {
         std::vector<std::string> names;
         for (const auto& name : session_.subjects()) {
-            const auto& s = find(name);
+            const auto& s = find_subject(sort_subjects(), name);
             if (c.merge_limit && !s.path)
                 session_.not_available(c.name, name, "no whole path is built around it");
             else if (c.lowest && s.monotone)
@@ -110,15 +104,13 @@ private:
 
     void run_sort_case(const sort_case& c, const std::vector<std::uint64_t>& sectors) {
         sort_plan plan = {&sectors, c.depth, c.batch, c.lowest, operations(c)};
-        std::uint64_t right = find(oracle).run(plan).checksum;
-        session_.each_interleaved(session_.reps(), able(c), [&](const std::string& name, int rep) {
-            session_.progress("sort: " + c.name + ", repetition " + std::to_string(rep + 1) + ", " +
-                              name);
-            sort_result r = find(name).run(plan);
+        std::uint64_t right = find_subject(sort_subjects(), oracle).run(plan).checksum;
+        session_.repeat(c.name, sort_subjects(), able(c), [&](const sort_subject& s, int) {
+            sort_result r = s.run(plan);
             bool ok = r.checksum == right;
-            put(c, "insert", name, r.insert_ns, ok);
-            put(c, "extract", name, r.extract_ns, ok);
-            put(c, "both", name, r.insert_ns + r.extract_ns, ok);
+            put(c, "insert", s.name, r.insert_ns, ok);
+            put(c, "extract", s.name, r.extract_ns, ok);
+            put(c, "both", s.name, r.insert_ns + r.extract_ns, ok);
         });
     }
 
@@ -126,16 +118,14 @@ private:
     void run_path_case(const sort_case& c, const std::vector<std::uint64_t>& sectors) {
         path_plan plan = {&sectors, c.depth, c.batch, c.merge_limit, operations(c)};
         std::optional<path_result> right;
-        session_.each_interleaved(session_.reps(), able(c), [&](const std::string& name, int rep) {
-            session_.progress("sort: " + c.name + ", repetition " + std::to_string(rep + 1) + ", " +
-                              name);
-            path_result r = find(name).path(plan);
+        session_.repeat(c.name, sort_subjects(), able(c), [&](const sort_subject& s, int) {
+            path_result r = s.path(plan);
             if (!right)
                 right = r;
             bool ok = r.checksum == right->checksum && r.merged == right->merged;
-            put(c, "insert", name, r.submit_ns, ok);
-            put(c, "extract", name, r.dispatch_ns, ok);
-            put(c, "expire", name, r.expire_ns, ok);
+            put(c, "insert", s.name, r.submit_ns, ok);
+            put(c, "extract", s.name, r.dispatch_ns, ok);
+            put(c, "expire", s.name, r.expire_ns, ok);
         });
         if (right)
             session_.remark(c.name + ": " + std::to_string(right->merged * 100 / right->submitted) +
@@ -222,21 +212,14 @@ private:
 } // namespace
 
 table sort_table() {
-    table t;
-    t.name = "sort";
-    t.summary = "sorting block requests, as measured in 2008: ns per request to insert, to "
-                "extract, and both";
-    t.named_peer = "linux-rbtree";
-    t.subjects.assign(sort_subjects().begin(), sort_subjects().end());
-    t.cases = [](const options& opt) {
-        std::vector<std::string> names;
-        for (const auto& c : all_cases(opt))
-            names.push_back(c.name);
-        return names;
-    };
-    t.run = [](session& s) { runner(s).run(); };
-    t.print = [](std::FILE* out, const session& s) { printer(out, s).print(); };
-    return t;
+    return {.name = "sort",
+            .summary = "sorting block requests, as measured in 2008: ns per request to insert, to "
+                       "extract, and both",
+            .named_peer = "linux-rbtree",
+            .subjects = listed(sort_subjects()),
+            .cases = names_of<all_cases>,
+            .run = run_with<runner>,
+            .print = [](std::FILE* out, const session& s) { printer(out, s).print(); }};
 }
 
 } // namespace lathbench

@@ -171,8 +171,7 @@ private:
             if (session_.stopped())
                 return;
             session_.progress("store: " + items() + " into " + name);
-            const store_subject& s = find(name);
-            auto w = std::make_unique<worker>(s, job(name));
+            auto w = std::make_unique<worker>(find_subject(store_subjects(), name), job(name));
             if (auto why = w->ready()) {
                 for (const auto& c : cases_)
                     session_.not_available(c, name, *why);
@@ -190,11 +189,9 @@ private:
         for (int threads : threads_of(session_.opt())) {
             if (part_.path && threads > 1)
                 continue;
-            session_.each_interleaved(session_.reps(), able, [&](const std::string& name, int rep) {
-                session_.progress("store: " + items() + ", " + std::to_string(threads) +
-                                  " threads, repetition " + std::to_string(rep + 1) + ", " + name);
-                repetition(*workers.at(name), name, threads);
-            });
+            session_.repeat(
+                items() + ", " + std::to_string(threads) + " threads", store_subjects(), able,
+                [&](const store_subject& s, int) { repetition(*workers.at(s.name), s, threads); });
         }
     }
 
@@ -225,10 +222,6 @@ private:
         return std::find(cases_.begin(), cases_.end(), c) != cases_.end();
     }
 
-    static const store_subject& find(const std::string& name) {
-        return find_subject(store_subjects(), name);
-    }
-
     void record(const std::string& phase, const std::string& name, int threads, double cpu,
                 double wall, bool right) {
         std::string c = case_of(part_, phase, threads);
@@ -238,8 +231,9 @@ private:
         session_.sample({c, part_.n, threads, "wall", "ns"}, name, wall, right);
     }
 
-    void repetition(worker& w, const std::string& name, int threads) {
-        if (threads > 1 && !find(name).many_threads) {
+    void repetition(worker& w, const store_subject& s, int threads) {
+        const auto& name = s.name;
+        if (threads > 1 && !s.many_threads) {
             for (const char* p : phases)
                 session_.not_available(case_of(part_, p, threads), name, "one writer only");
             if (has_counter(part_))
@@ -304,22 +298,22 @@ std::vector<parameter> store_parameters() {
 } // namespace
 
 table store_table() {
-    table t;
-    t.name = "store";
-    t.summary = "key-value stores: the benchmark of llds, one call per item and batched";
-    t.named_peer = "rbtree-malloc-4k";
-    t.subjects.assign(store_subjects().begin(), store_subjects().end());
-    t.more = {"lathwork-4k",       "lathwork-records", "lathwork-shm",
-              "rbtree-malloc-thp", "rbtree-mimalloc",  "rbtree-jemalloc",
-              "absl-btree-4k",     "judy-4k",          "lmdb",
-              "flat-hash"};
-    t.cases = store_cases;
-    t.parameters = store_parameters();
-    t.compare_with = {{"mset", "set"},           {"mget", "get"},
-                      {"mset+mget", "set+get"},  {"path-mset", "path-set"},
-                      {"path-mget", "path-get"}, {"path-mset+mget", "path-set+get"}};
-    t.run = [](session& s) { runner(s).run(); };
-    return t;
+    return {.name = "store",
+            .summary = "key-value stores: the benchmark of llds, one call per item and batched",
+            .named_peer = "rbtree-malloc-4k",
+            .subjects = listed(store_subjects()),
+            .more = {"lathwork-4k", "lathwork-records", "lathwork-shm", "rbtree-malloc-thp",
+                     "rbtree-mimalloc", "rbtree-jemalloc", "absl-btree-4k", "judy-4k", "lmdb",
+                     "flat-hash"},
+            .cases = store_cases,
+            .run = run_with<runner>,
+            .parameters = store_parameters(),
+            .compare_with = {{"mset", "set"},
+                             {"mget", "get"},
+                             {"mset+mget", "set+get"},
+                             {"path-mset", "path-set"},
+                             {"path-mget", "path-get"},
+                             {"path-mset+mget", "path-set+get"}}};
 }
 
 } // namespace lathbench

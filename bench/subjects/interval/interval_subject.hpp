@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
 // The subjects of table `interval`: sets of intervals that may overlap, each with a number.
-//
-// To add one: a file in this directory, its function below, a line in subjects.cpp and one in
-// bench/CMakeLists.txt.
 #pragma once
 
 #include "harness/subject.hpp"

@@ -4,9 +4,7 @@
 //
 // All figures are in pages of 4 KiB. The space is [first, low_end) and behind it [low_end, end). An
 // allocator serves a request below low_end if it can, as IOMMU drivers try 32-bit addresses first.
-//
-// To add one: a file in this directory, its function below, a line in subjects.cpp and one in
-// bench/CMakeLists.txt. halves.hpp makes an allocator from a structure without locks.
+// halves.hpp makes one from a structure without locks.
 #pragma once
 
 #include "harness/memory.hpp"

@@ -35,10 +35,6 @@ struct before {
 
 class boost_ranges {
 public:
-    static constexpr bool exact_keys = false;
-    void enter() {}
-    void leave() {}
-
     bool insert(extent* item) {
         new (static_cast<hook*>(from(item))) hook;
         guard g(lock_);
@@ -84,9 +80,6 @@ public:
     ~boost_index() {
         set_.clear_and_dispose([](pair_node* n) { delete n; });
     }
-    void enter() {}
-    void leave() {}
-
     bool insert(u64 key, u64 value) {
         auto* node = new pair_node(key, value);
         guard g(lock_);

@@ -367,7 +367,6 @@ static_assert(sizeof(slot) == sizeof(extent) - offsetof(extent, key));
 
 class ranges_2013 {
 public:
-    static constexpr bool exact_keys = false;
     void enter() { enter_rcu(); }
     void leave() { leave_rcu(); }
     bool insert(extent* item) { return list_.insert(reinterpret_cast<slot*>(&item->key)); }

@@ -13,9 +13,6 @@ template <class Lock>
 class judy_index {
 public:
     ~judy_index() { JudyLFreeArray(&root_, nullptr); }
-    void enter() {}
-    void leave() {}
-
     bool insert(u64 key, u64 value) {
         guard g(lock_);
         auto* cell = reinterpret_cast<Word_t*>(JudyLIns(&root_, key, nullptr));

@@ -48,9 +48,6 @@ extent* extent_of(lath_slot* slot) {
 template <unsigned Flags>
 class lathwork_ranges {
 public:
-    static constexpr bool exact_keys = false;
-    void enter() {}
-    void leave() {}
     bool insert(extent* item) { return lath_index_insert(list_, slot_of(item), nullptr) == 0; }
     extent* lookup(u64 point) { return extent_of(lath_index_lookup(list_, point)); }
     extent* erase(u64 point) { return extent_of(lath_index_erase_at(list_, point)); }
@@ -62,9 +59,6 @@ private:
 template <unsigned Flags>
 class lathwork_index {
 public:
-    void enter() {}
-    void leave() {}
-
     bool insert(u64 key, u64 value) {
         lath_item item = {key, 1, value};
         return lath_index_insert_item(list_, &item, nullptr) == 0;

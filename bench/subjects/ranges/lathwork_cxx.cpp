@@ -17,9 +17,6 @@ namespace {
 
 class cxx_ranges {
 public:
-    static constexpr bool exact_keys = false;
-    void enter() {}
-    void leave() {}
     bool insert(extent* item) { return bool(map_.insert(item->key, item->key + item->size, item)); }
     extent* lookup(u64 point) { return map_.find(point).value_or(nullptr); }
     extent* erase(u64 point) {
@@ -33,9 +30,6 @@ private:
 
 class cxx_index {
 public:
-    void enter() {}
-    void leave() {}
-
     bool insert(u64 key, u64 value) { return bool(map_.try_emplace(key, value)); }
     bool get(u64 key, u64& value) {
         std::optional<u64> found = map_.find(key);

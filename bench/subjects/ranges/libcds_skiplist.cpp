@@ -31,21 +31,28 @@ void enter_libcds() {
     cds::threading::Manager::attachThread();
 }
 
-void leave_libcds() { cds::threading::Manager::detachThread(); }
-
-class libcds_ranges {
+template <class Value>
+class attached {
 public:
-    static constexpr bool exact_keys = true;
-    libcds_ranges() {
-        enter_libcds();
+    attached() {
+        enter();
         map_ = std::make_unique<map>();
     }
-    ~libcds_ranges() {
+    ~attached() {
         map_.reset();
-        leave_libcds();
+        leave();
     }
     void enter() { enter_libcds(); }
-    void leave() { leave_libcds(); }
+    void leave() { cds::threading::Manager::detachThread(); }
+
+protected:
+    using map = cds::container::SkipListMap<rcu, u64, Value, traits>;
+    std::unique_ptr<map> map_;
+};
+
+class libcds_ranges : public attached<extent*> {
+public:
+    using exact_keys = void;
     bool insert(extent* item) { return map_->insert(item->key, item); }
 
     extent* lookup(u64 key) {
@@ -59,24 +66,10 @@ public:
         map_->erase(key, [&](auto& entry) { item = entry.second; });
         return item;
     }
-
-private:
-    using map = cds::container::SkipListMap<rcu, u64, extent*, traits>;
-    std::unique_ptr<map> map_;
 };
 
-class libcds_index {
+class libcds_index : public attached<u64> {
 public:
-    libcds_index() {
-        enter_libcds();
-        map_ = std::make_unique<map>();
-    }
-    ~libcds_index() {
-        map_.reset();
-        leave_libcds();
-    }
-    void enter() { enter_libcds(); }
-    void leave() { leave_libcds(); }
     bool insert(u64 key, u64 value) { return map_->insert(key, value); }
 
     bool get(u64 key, u64& value) {
@@ -90,10 +83,6 @@ public:
     }
 
     bool erase(u64 key) { return map_->erase(key); }
-
-private:
-    using map = cds::container::SkipListMap<rcu, u64, u64, traits>;
-    std::unique_ptr<map> map_;
 };
 
 } // namespace

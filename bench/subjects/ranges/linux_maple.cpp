@@ -13,7 +13,6 @@ namespace {
 template <bool Rcu>
 class maple_base {
 public:
-    static constexpr bool exact_keys = false;
     ~maple_base() {
         linux_maple_enter();
         linux_maple_free(tree_);

@@ -17,10 +17,7 @@ extent* to(linux_extent* item) { return reinterpret_cast<extent*>(item); }
 
 class rbtree_ranges {
 public:
-    static constexpr bool exact_keys = false;
     ~rbtree_ranges() { linux_rbtree_free(tree_); }
-    void enter() {}
-    void leave() {}
     bool insert(extent* item) { return linux_rbtree_insert_extent(tree_, from(item)); }
     extent* lookup(u64 point) { return to(linux_rbtree_lookup_extent(tree_, point)); }
     extent* erase(u64 point) { return to(linux_rbtree_erase_extent(tree_, point)); }
@@ -35,8 +32,6 @@ template <bool Locked>
 class rbtree_index {
 public:
     ~rbtree_index() { linux_rbtree_free_pairs(tree_); }
-    void enter() {}
-    void leave() {}
     bool insert(u64 key, u64 value) { return linux_rbtree_insert(tree_, key, value); }
     bool get(u64 key, u64& value) { return linux_rbtree_get(tree_, key, &value); }
     bool update(u64 key, u64 value) { return linux_rbtree_update(tree_, key, value); }

@@ -2,7 +2,6 @@
 //
 // The timed loops of table `index` over one structure: a class that maps u64 to u64 and has
 //
-//   void enter(), leave();                    each thread calls them first and last
 //   bool insert(u64 key, u64 value);          false: the key is there already
 //   bool get(u64 key, u64 &value);            false: no such key
 //   bool update(u64 key, u64 value);          false: no such key
@@ -15,6 +14,7 @@
 //   void get_batch(const u64 *keys, size_t n, tally &); n <= batch_size
 //   u64 insert_batch(const u64 *keys, size_t n);        returns how many were new; n <= batch_size
 //
+//   void enter(), leave();                    each thread calls them first and last
 //   void trim();                              gives memory back that is not needed
 //
 //   static u64 memory();                      bytes in use, when they do not come from malloc()
@@ -49,8 +49,14 @@ class map_bench_of : public map_bench {
 public:
     template <class... A>
     explicit map_bench_of(A&&... arguments) : map_(std::forward<A>(arguments)...) {}
-    void enter() override { map_.enter(); }
-    void leave() override { map_.leave(); }
+    void enter() override {
+        if constexpr (requires { map_.enter(); })
+            map_.enter();
+    }
+    void leave() override {
+        if constexpr (requires { map_.leave(); })
+            map_.leave();
+    }
 
     map_abilities abilities() const override {
         return {has_floor, has_scan, has_erase, has_get_batch, has_insert_batch};

@@ -14,10 +14,6 @@ namespace lathbench {
 template <class Map>
 class ordered_map_ranges {
 public:
-    static constexpr bool exact_keys = false;
-    void enter() {}
-    void leave() {}
-
     bool insert(extent* item) {
         guard g(lock_);
         auto next = map_.lower_bound(item->key);
@@ -63,9 +59,6 @@ private:
 template <class Map, class Lock>
 class ordered_map_index {
 public:
-    void enter() {}
-    void leave() {}
-
     bool insert(u64 key, u64 value) {
         guard g(lock_);
         return map_.emplace(key, value).second;

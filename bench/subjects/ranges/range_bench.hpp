@@ -2,11 +2,14 @@
 //
 // The phases of skiplist_test of 2013 over one structure: a class that holds extents and has
 //
-//   void enter(), leave();              each thread calls them first and last
-//   static constexpr bool exact_keys;   true: finds an extent by its first point only
 //   bool insert(extent *);              false: it overlaps another one
 //   extent *lookup(uint64_t point);     the extent over the point, or nullptr
-//   extent *erase(uint64_t point);      likewise, and removes it; may be left out
+//
+// and may have
+//
+//   extent *erase(uint64_t point);      likewise, and removes it
+//   void enter(), leave();              each thread calls them first and last
+//   exact_keys                          any type: finds an extent by its first point only
 //
 // A round draws 32 random bits. They select extent i (bits % items). If they are even, the round
 // looks extent i up. If they are divisible by 3, the round does a "pop": it tries to erase the 256
@@ -31,8 +34,14 @@ class range_bench_of : public range_bench {
 public:
     template <class... A>
     explicit range_bench_of(A&&... arguments) : index_(std::forward<A>(arguments)...) {}
-    void enter() override { index_.enter(); }
-    void leave() override { index_.leave(); }
+    void enter() override {
+        if constexpr (requires { index_.enter(); })
+            index_.enter();
+    }
+    void leave() override {
+        if constexpr (requires { index_.leave(); })
+            index_.leave();
+    }
     bool can_erase() const override { return erases; }
 
     void make_extents(const extent_set& set) override {
@@ -90,7 +99,7 @@ private:
     static constexpr bool erases = requires(Structure a, std::uint64_t p) { a.erase(p); };
 
     static std::uint64_t inside(const extent_set& set, std::size_t i) {
-        if constexpr (Structure::exact_keys)
+        if constexpr (requires { typename Structure::exact_keys; })
             return set.keys[i];
         return set.keys[i] + std::min<std::uint64_t>(64, set.sizes[i] - 1);
     }

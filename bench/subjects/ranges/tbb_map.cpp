@@ -15,10 +15,7 @@ namespace {
 
 class tbb_ranges {
 public:
-    static constexpr bool exact_keys = true;
-    void enter() {}
-    void leave() {}
-
+    using exact_keys = void;
     bool insert(extent* item) { return map_.emplace(item->key, item).second; }
 
     extent* lookup(u64 key) {
@@ -32,8 +29,6 @@ private:
 
 class tbb_index {
 public:
-    void enter() {}
-    void leave() {}
     bool insert(u64 key, u64 value) { return map_.emplace(key, value).second; }
 
     bool get(u64 key, u64& value) {

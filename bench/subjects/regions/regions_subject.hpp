@@ -2,9 +2,6 @@
 //
 // The subjects of table `address-space`: the regions of an address space, which threads look up,
 // map, unmap and protect at once. Addresses are pages.
-//
-// To add one: a file in this directory, its function below, a line in subjects.cpp and one in
-// bench/CMakeLists.txt.
 #pragma once
 
 #include "harness/subject.hpp"

@@ -41,7 +41,7 @@ public:
         return r;
     }
 
-private:
+protected:
     Tree tree_;
 };
 
@@ -60,10 +60,11 @@ struct by_priority {
     }
 };
 
-class treap : public keyed_queue<item<bst_hook>> {
+class treap : public intrusive<
+                  bi::treap_multiset<item<bst_hook>, member<bst_hook>, bi::priority<by_priority>,
+                                     bi::constant_time_size<false>>> {
 public:
-    using keyed_queue::keyed_queue;
-    ~treap() { tree_.clear(); }
+    using intrusive::intrusive;
     void push(request* r) {
         dice_ ^= dice_ << 13;
         dice_ ^= dice_ >> 7;
@@ -71,16 +72,8 @@ public:
         r->priority = dice_;
         tree_.insert(*r);
     }
-    request* pop() {
-        request* r = &*tree_.begin();
-        tree_.erase(tree_.begin());
-        return r;
-    }
 
 private:
-    bi::treap_multiset<request, member<bst_hook>, bi::priority<by_priority>,
-                       bi::constant_time_size<false>>
-        tree_;
     std::uint64_t dice_ = 88172645463325252u;
 };
 

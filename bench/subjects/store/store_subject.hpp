@@ -4,7 +4,7 @@
 // 64-bit key and a value, both made from i (item_kind).
 //
 // To add one: a class Map for store_bench_of<> in a file of this directory, its function below, a
-// line in subjects.cpp and one in bench/CMakeLists.txt.
+// line in subjects/lists.cpp and one in bench/CMakeLists.txt.
 #pragma once
 
 #include "harness/random.hpp"

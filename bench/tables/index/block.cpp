@@ -28,14 +28,9 @@ std::string map_block::case_name(const std::string& name) const {
     return threads_ == 1 ? full : full + "/" + std::to_string(threads_);
 }
 
-bool map_block::wants_one_of(const std::vector<std::string>& names) const {
-    return std::any_of(names.begin(), names.end(), [&](auto& name) { return wants(name); });
-}
-
 void map_block::record(const std::string& name, const std::string& subject, double value,
                        bool right, const char* metric, const char* unit) {
-    if (wants(name))
-        session_.sample({case_name(name), n_, threads_, metric, unit}, subject, value, right);
+    session_.sample({case_name(name), n_, threads_, metric, unit}, subject, value, right);
 }
 
 void map_block::show(const std::string& name, int rep, const std::string& subject) {
@@ -176,25 +171,25 @@ std::vector<std::uint64_t> map_block::slice_keys(const key_function& key, std::s
     return keys;
 }
 
-phase map_block::insert_phase(const std::string& name, insert_call insert, key_function key) {
+phase map_block::insert_phase(const std::string& name, change_call insert, key_function key) {
     auto keys = std::make_shared<std::vector<std::uint64_t>>();
     auto prepare = [this, keys, key = std::move(key)](std::size_t s, std::size_t slices) {
         *keys = slice_keys(key, s, slices);
     };
     auto work = [this, keys, insert](filled_map& c, std::uint64_t& done) {
-        return insert_slice(c, insert, *keys, done) * static_cast<double>(keys->size());
+        return change_keys(c, insert, *keys, done) * static_cast<double>(keys->size());
     };
     return {name, n_, n_, prepare, work};
 }
 
-double map_block::insert_slice(filled_map& c, insert_call insert,
-                               const std::vector<std::uint64_t>& keys, std::uint64_t& inserted) {
+double map_block::change_keys(filled_map& c, change_call call,
+                              const std::vector<std::uint64_t>& keys, std::uint64_t& changed) {
     std::vector<std::uint64_t> done(static_cast<std::size_t>(threads_));
     double ns = timed(c, keys.size(), [&](std::size_t from, std::size_t to, int i) {
-        done[static_cast<std::size_t>(i)] = ((*c.map).*insert)(keys.data() + from, to - from);
+        done[static_cast<std::size_t>(i)] = ((*c.map).*call)(keys.data() + from, to - from);
     });
     for (auto d : done)
-        inserted += d;
+        changed += d;
     return ns;
 }
 
@@ -262,15 +257,6 @@ bool map_block::none_found(const std::vector<tally>& got) {
     return std::all_of(got.begin(), got.end(), [](const tally& t) { return t == tally{}; });
 }
 
-double map_block::scan_from(filled_map& c, const key_stream& s, std::size_t length, tally& got) {
-    std::vector<tally> parts(static_cast<std::size_t>(threads_));
-    double ns = timed(c, s.keys.size(), [&](std::size_t from, std::size_t to, int i) {
-        parts[static_cast<std::size_t>(i)] = c.map->scan(s.keys.data() + from, to - from, length);
-    });
-    got = sum(parts);
-    return ns;
-}
-
 double map_block::run_steps(filled_map& c, const std::vector<step>& steps, tally& read,
                             std::uint64_t& done) {
     std::vector<tally> got(static_cast<std::size_t>(threads_));
@@ -286,16 +272,17 @@ double map_block::run_steps(filled_map& c, const std::vector<step>& steps, tally
     return ns;
 }
 
-double map_block::erase_keys(filled_map& c, const std::vector<std::uint64_t>& keys,
-                             std::uint64_t& erased) {
-    std::vector<std::uint64_t> done(static_cast<std::size_t>(threads_));
-    double ns = timed(c, keys.size(), [&](std::size_t from, std::size_t to, int i) {
-        done[static_cast<std::size_t>(i)] = c.map->erase(keys.data() + from, to - from);
+void map_block::scan_hundred(filled_map& c, const key_stream& s, const ordered_oracle& oracle) {
+    constexpr std::size_t length = 100;
+    tally expected, got;
+    for (auto from : s.keys)
+        add(expected, oracle.scan(from, length));
+    std::vector<tally> parts(static_cast<std::size_t>(threads_));
+    double ns = timed(c, s.keys.size(), [&](std::size_t from, std::size_t to, int i) {
+        parts[static_cast<std::size_t>(i)] = c.map->scan(s.keys.data() + from, to - from, length);
     });
-    erased = 0;
-    for (auto d : done)
-        erased += d;
-    return ns;
+    got = sum(parts);
+    record("scan100", c.name, ns, got == expected);
 }
 
 void map_block::audit(filled_map& c, const key_stream& s, bool there) {

@@ -50,13 +50,15 @@ public:
     map_block& operator=(const map_block&) = delete;
 
 protected:
-    using insert_call = std::uint64_t (map_bench::*)(const std::uint64_t*, std::size_t);
+    using change_call = std::uint64_t (map_bench::*)(const std::uint64_t*, std::size_t);
     using lookup_call = tally (map_bench::*)(const std::uint64_t*, std::size_t);
     using key_function = std::function<std::uint64_t(std::uint64_t ordinal)>;
 
     std::string case_name(const std::string& name) const;
     bool wants(const std::string& name) const { return session_.wants_case(case_name(name)); }
-    bool wants_one_of(const std::vector<std::string>& names) const;
+    bool wants_one_of(const std::vector<std::string>& names) const {
+        return std::any_of(names.begin(), names.end(), [&](auto& name) { return wants(name); });
+    }
     void record(const std::string& name, const std::string& subject, double value, bool right,
                 const char* metric = "time", const char* unit = "ns");
     void show(const std::string& name, int rep, const std::string& subject);
@@ -79,9 +81,10 @@ protected:
     void fill(const std::vector<phase>& phases, const std::vector<std::string>& names,
               bool measure_bytes);
     // Inserts the keys of all ordinals below n.
-    phase insert_phase(const std::string& name, insert_call insert, key_function key);
-    double insert_slice(filled_map& c, insert_call insert, const std::vector<std::uint64_t>& keys,
-                        std::uint64_t& inserted);
+    phase insert_phase(const std::string& name, change_call insert, key_function key);
+    // Inserts or erases keys; adds how many there were to changed; returns ns per key.
+    double change_keys(filled_map& c, change_call call, const std::vector<std::uint64_t>& keys,
+                       std::uint64_t& changed);
 
     // ---- cases on the filled maps ----
 
@@ -101,13 +104,12 @@ protected:
     // them.
     static bool all_found(const key_stream& s, const std::vector<tally>& got, bool after = false);
     static bool none_found(const std::vector<tally>& got);
-    // Scans `length` entries from each key; returns ns per scan.
-    double scan_from(filled_map& c, const key_stream& s, std::size_t length, tally& got);
+    // The case `scan100`: 100 entries from each key.
+    void scan_hundred(filled_map& c, const key_stream& s, const ordered_oracle& oracle);
     // Runs the steps; returns ns per step. read: tally of what lookups and scans returned;
     // done: how many changes succeeded.
     double run_steps(filled_map& c, const std::vector<step>& steps, tally& read,
                      std::uint64_t& done);
-    double erase_keys(filled_map& c, const std::vector<std::uint64_t>& keys, std::uint64_t& erased);
     // Checks outside of all cases that these keys are all there, or none of them.
     void audit(filled_map& c, const key_stream& s, bool there);
 

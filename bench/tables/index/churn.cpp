@@ -19,10 +19,6 @@ namespace {
 
 constexpr std::uint64_t turnovers = 50, shrink = 100;
 
-std::string churn_case(const char* what, std::uint64_t n) {
-    return std::string(what) + "/" + std::to_string(n);
-}
-
 std::uint64_t churn_size(const options& opt) {
     std::uint64_t n = opt.quick() ? 20000 : 100000;
     return opt.n.empty() ? n : std::min(n, std::max<std::uint64_t>(opt.n.front(), shrink));
@@ -57,15 +53,15 @@ void give_back(map_bench& map) {
 
 void run_churn(session& s, const std::vector<std::string>& names) {
     std::uint64_t n = churn_size(s.opt()), left = n / shrink;
-    std::string churn = churn_case("churn", n), full = churn_case("churn-bytes", n),
-                shrunk = churn_case("shrunk-bytes", n);
-    if (!s.wants_case(churn) && !s.wants_case(full) && !s.wants_case(shrunk))
+    auto cases = churn_cases(s.opt());
+    const std::string &churn = cases[0], &full = cases[1], &shrunk = cases[2];
+    if (!s.wants_any(cases))
         return;
     s.each_interleaved(s.reps(), names, [&](const std::string& name, int rep) {
         malloc_trim(0);
         auto map = find_subject(range_subjects(), name).map(false);
         if (!map->abilities().erase) {
-            for (const auto& c : {churn, full, shrunk})
+            for (const auto& c : cases)
                 s.not_available(c, name, "no safe erase");
             return;
         }
@@ -83,15 +79,14 @@ void run_churn(session& s, const std::vector<std::string>& names) {
         auto ns = static_cast<double>(cpu_ns() - start);
         right = right && done == 2 * moves;
         auto record = [&](const std::string& what, std::uint64_t items) {
-            if (rep || !s.wants_case(what))
+            if (rep)
                 return;
             // memory comes in pages; an allocator may have kept some from before
             std::uint64_t now = std::max(resident_bytes(), before + 4096);
             s.sample({what, n, 1, "bytes", "B"}, name,
                      static_cast<double>(now - before) / static_cast<double>(items), right);
         };
-        if (s.wants_case(churn))
-            s.sample({churn, n, 1, "time", "ns"}, name, ns / static_cast<double>(moves), right);
+        s.sample({churn, n}, name, ns / static_cast<double>(moves), right);
         record(full, n);
         right = map->erase(keys.in.data() + left, n - left) == n - left && right;
         if (!rep)
@@ -101,8 +96,8 @@ void run_churn(session& s, const std::vector<std::string>& names) {
 }
 
 std::vector<std::string> churn_cases(const options& opt) {
-    std::uint64_t n = churn_size(opt);
-    return {churn_case("churn", n), churn_case("churn-bytes", n), churn_case("shrunk-bytes", n)};
+    std::string n = std::to_string(churn_size(opt));
+    return {"churn/" + n, "churn-bytes/" + n, "shrunk-bytes/" + n};
 }
 
 } // namespace lathbench

@@ -169,13 +169,8 @@ private:
     }
 
     void scan(filled_map& c, int rep) {
-        constexpr std::size_t length = 100;
-        key_stream s = some(std::max<std::size_t>(operations_ / operations_per_scan, 1), 6, rep);
-        tally expected, got;
-        for (auto from : s.keys)
-            add(expected, oracle_.scan(from, length));
-        double ns = scan_from(c, s, length, got);
-        record("scan100", c.name, ns, got == expected);
+        scan_hundred(c, some(std::max<std::size_t>(operations_ / operations_per_scan, 1), 6, rep),
+                     oracle_);
     }
 
     // Erases random keys, one of each stretch of the order of insertion, and puts them back.
@@ -188,8 +183,8 @@ private:
         }
         std::shuffle(keys.begin(), keys.end(), source);
         std::uint64_t erased = 0, inserted = 0;
-        double ns = erase_keys(c, keys, erased);
-        insert_slice(c, &map_bench::insert, keys, inserted);
+        double ns = change_keys(c, &map_bench::erase, keys, erased);
+        change_keys(c, &map_bench::insert, keys, inserted);
         record("erase", c.name, ns, erased == operations_ && inserted == operations_);
     }
 

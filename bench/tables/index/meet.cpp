@@ -270,7 +270,7 @@ private:
             times.gather(calls);
             done += inserted.sum();
         } else {
-            ns = insert_slice(c, &map_bench::insert, fresh, done);
+            ns = change_keys(c, &map_bench::insert, fresh, done);
         }
         right = done == after && has_exactly(c, sorted(after), true);
         return ns;

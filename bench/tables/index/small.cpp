@@ -43,7 +43,7 @@ std::uint64_t live_small(const make_map& make, const std::vector<std::uint64_t>&
 } // namespace
 
 void run_small(session& s, const std::vector<std::string>& names) {
-    if (!s.wants_case(time_case) && !s.wants_case(bytes_case))
+    if (!s.wants_any(small_cases()))
         return;
     std::size_t maps = s.opt().quick() ? 2000 : 10000; // --n: as many keys in all, at most
     if (!s.opt().n.empty())
@@ -65,14 +65,13 @@ void run_small(session& s, const std::vector<std::string>& names) {
         bool right = fill_small(make, keys, all) == keys.size();
         std::uint64_t after = resident_bytes();
         all.clear();
-        if (s.wants_case(bytes_case) && rep == 0) // later ones get memory that the process kept
+        if (rep == 0) // later ones get memory that the process kept
             s.sample({bytes_case, small_keys, 1, "bytes", "B"}, name,
                      per_map(std::max(after, before + 4096) - before), right); // whole pages
         std::uint64_t start = cpu_ns();
         right = live_small(make, keys) == keys.size();
         std::uint64_t ns = cpu_ns() - start;
-        if (s.wants_case(time_case))
-            s.sample({time_case, small_keys, 1, "time", "ns"}, name, per_map(ns), right);
+        s.sample({time_case, small_keys}, name, per_map(ns), right);
     });
 }
 

@@ -100,15 +100,10 @@ private:
     }
 
     void scan(filled_map& c, std::uint64_t seed) {
-        constexpr std::size_t length = 100;
         workload load(source_, seed);
-        key_stream s =
-            load.uniform(c.live, std::max<std::size_t>(operations_ / operations_per_scan, 1));
-        tally expected, got;
-        for (auto from : s.keys)
-            add(expected, oracle(c.live).scan(from, length));
-        double ns = scan_from(c, s, length, got);
-        record("scan100", c.name, ns, got == expected);
+        scan_hundred(
+            c, load.uniform(c.live, std::max<std::size_t>(operations_ / operations_per_scan, 1)),
+            oracle(c.live));
     }
 
     static std::uint64_t count(const std::vector<step>& steps, op what) {
@@ -116,15 +111,17 @@ private:
             steps.begin(), steps.end(), [&](const step& s) { return s.what == what; }));
     }
 
-    void update(filled_map& c, const char* name, std::uint64_t seed, int percent) {
-        workload load(source_, seed);
-        auto steps = load.updates(c.live, operations_, percent);
+    // Lookups and changes, all of which succeed.
+    void mix(filled_map& c, const char* name, const std::vector<step>& steps) {
         tally read;
-        std::uint64_t done = 0;
+        std::uint64_t done = 0, lookups = count(steps, op::lookup);
         double ns = run_steps(c, steps, read, done);
         record(name, c.name, ns,
-               read.entries == count(steps, op::lookup) && read.pairs_fit() &&
-                   done == count(steps, op::update));
+               read.entries == lookups && read.pairs_fit() && done == steps.size() - lookups);
+    }
+
+    void update(filled_map& c, const char* name, std::uint64_t seed, int percent) {
+        mix(c, name, workload(source_, seed).updates(c.live, operations_, percent));
     }
 
     void scan_and_insert(filled_map& c, std::uint64_t seed) {
@@ -149,14 +146,9 @@ private:
     }
 
     void churn(filled_map& c, std::uint64_t seed) {
-        workload load(source_, seed);
-        auto steps = load.churn(c.live, std::min<std::size_t>(operations_, c.live.size() / 2));
-        tally read;
-        std::uint64_t done = 0;
-        double ns = run_steps(c, steps, read, done);
-        record("mixed", c.name, ns,
-               read.entries == count(steps, op::lookup) && read.pairs_fit() &&
-                   done == count(steps, op::insert) + count(steps, op::erase));
+        mix(c, "mixed",
+            workload(source_, seed)
+                .churn(c.live, std::min<std::size_t>(operations_, c.live.size() / 2)));
     }
 
     void erase(filled_map& c) {
@@ -164,8 +156,8 @@ private:
         key_stream old = load.ordinals(c.live.low, operations_),
                    fresh = load.ordinals(c.live.high, operations_);
         std::uint64_t erased = 0, inserted = 0;
-        double ns = erase_keys(c, old.keys, erased);
-        insert_slice(c, &map_bench::insert, fresh.keys, inserted); // the size stays
+        double ns = change_keys(c, &map_bench::erase, old.keys, erased);
+        change_keys(c, &map_bench::insert, fresh.keys, inserted); // the size stays
         c.live.low += operations_;
         c.live.high += operations_;
         record("erase", c.name, ns, erased == operations_ && inserted == operations_);
