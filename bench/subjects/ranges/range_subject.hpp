@@ -40,18 +40,18 @@ struct round_result {
 class range_bench {
 public:
     virtual ~range_bench() = default;
-        // Each thread calls these before its first call and after its last.
+    // Each thread calls these before its first call and after its last.
     virtual void enter() {}
     virtual void leave() {}
-        // Makes the objects for the set, in one array. Comes before fill().
+    // Makes the objects for the set, in one array. Comes before fill().
     virtual void make_extents(const extent_set& set) = 0;
-        // Inserts all objects in ascending order. Returns how many were inserted.
+    // Inserts all objects in ascending order. Returns how many were inserted.
     virtual std::uint64_t fill(const extent_set& set) = 0;
     virtual round_result rounds(const extent_set& set, std::uint64_t rounds,
                                 std::uint64_t seed) = 0;
-        // Looks each extent up. Returns for how many it found the right object.
+    // Looks each extent up. Returns for how many it found the right object.
     virtual std::uint64_t check(const extent_set& set) = 0;
-        // Erases all extents, alternately from both ends. Returns how many.
+    // Erases all extents, alternately from both ends. Returns how many.
     virtual std::uint64_t drain(const extent_set& set) = 0;
     virtual bool can_erase() const = 0;
 };
@@ -71,7 +71,7 @@ struct tally {
         keys += key;
         values += value;
     }
-        // Whether the values belong to the keys.
+    // Whether the values belong to the keys.
     bool pairs_fit() const { return values + 4 * keys == static_cast<std::uint64_t>(-3) * entries; }
     bool operator==(const tally&) const = default;
 };

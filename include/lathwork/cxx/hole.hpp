@@ -50,6 +50,67 @@ struct hole_request {
     placement policy = placement::first;
 };
 
+namespace detail {
+
+inline lath_hole_request to_c(const hole_request& want) {
+    return {.size = want.size,
+            .align = want.align,
+            .low = want.low,
+            .high = want.high,
+            .below = want.below,
+            .hint = want.hint,
+            .policy = static_cast<lath_hole_policy>(want.policy)};
+}
+
+// The ranges of a Source, whose at(key) returns the first that has or is behind a key, or one of
+// size 0. Each is read when an iterator reaches it.
+template <class Source>
+class run_view : public std::ranges::view_interface<run_view<Source>> {
+public:
+    class iterator {
+    public:
+        using value_type = range;
+        using difference_type = std::ptrdiff_t;
+        using iterator_concept = std::forward_iterator_tag;
+
+        iterator() = default;
+        range operator*() const { return run_; }
+        iterator& operator++() {
+            if (!run_.size)
+                step_beyond_the_end();
+            std::uint64_t next = run_.key + run_.size;
+            run_ = next ? from_.at(next) : range{};
+            return *this;
+        }
+        iterator operator++(int) {
+            iterator old = *this;
+            ++*this;
+            return old;
+        }
+        friend bool operator==(const iterator& a, const iterator& b) { return a.run_ == b.run_; }
+        // Whether a shows a run before that of b; the one of b may have changed.
+        friend bool operator<(const iterator& a, const iterator& b) {
+            return a.run_.size && (!b.run_.size || a.run_.key < b.run_.key);
+        }
+
+    private:
+        friend run_view;
+        explicit iterator(const Source& from) : from_(from), run_(from.at(0)) {}
+        Source from_{};
+        range run_{}; // of size 0: the end
+    };
+
+    run_view() = default;
+    explicit run_view(Source from) : from_(from) {}
+    iterator begin() const { return iterator(from_); }
+    iterator end() const { return {}; }
+
+private:
+    Source from_{};
+};
+
+} // namespace detail
+
 // A range, or why there is none: -ENOSPC | -EINVAL | -ENOMEM.
 struct hole_result : result {
     range where{};
@@ -100,7 +161,8 @@ public:
     using iterator = map::iterator;
     using const_iterator = iterator;
     using allocation = allocation_of<range_allocator>;
-    class hole_view;
+    struct hole_source;
+    using hole_view = detail::run_view<hole_source>;
 
     // The space [first, end); end 0 is 2^64. In an empty space every allocation fails.
     range_allocator(std::uint64_t first, std::uint64_t end, const config& how = default_config())
@@ -182,14 +244,9 @@ private:
     }
     template <typename Call>
     hole_result ask(const hole_request& want, Call call) const {
-        lath_hole_request in{};
-        in.size = want.size;
-        in.align = want.align;
+        lath_hole_request in = detail::to_c(want);
         in.low = std::max(want.low, first_);
         in.high = want.high && want.high - 1 < last_ ? want.high : last_ + 1;
-        in.below = want.below;
-        in.hint = want.hint;
-        in.policy = static_cast<lath_hole_policy>(want.policy);
         hole_result out{{-ENOMEM}, range::sized(0, want.size)};
         if (!*this)
             return out;
@@ -204,71 +261,27 @@ private:
     std::uint64_t first_, last_;
 };
 
-// Iterates over the holes; each is read when the iterator reaches it.
-class range_allocator::hole_view : public std::ranges::view_interface<hole_view> {
-public:
-    class iterator {
-    public:
-        using value_type = range;
-        using difference_type = std::ptrdiff_t;
-        using iterator_concept = std::forward_iterator_tag;
+struct range_allocator::hole_source {
+    const range_allocator* of = nullptr;
 
-        iterator() = default;
-        range operator*() const { return hole_; }
-        iterator& operator++() {
-            if (!hole_.size)
-                detail::step_beyond_the_end();
-            std::uint64_t last = hole_.last();
-            hole_ = {};
-            if (last < of_->last_)
-                seek(last + 1);
-            return *this;
-        }
-        iterator operator++(int) {
-            iterator old = *this;
-            ++*this;
-            return old;
-        }
-        friend bool operator==(const iterator& a, const iterator& b) { return a.hole_ == b.hole_; }
-        // Whether a shows a hole before that of b; the one of b may have changed.
-        friend bool operator<(const iterator& a, const iterator& b) {
-            return a.hole_.size && (!b.hole_.size || a.hole_.key < b.hole_.key);
-        }
-
-    private:
-        friend hole_view;
-        explicit iterator(const range_allocator* of) : of_(of) {
-            if (*of && of->first_ <= of->last_)
-                seek(of->first_);
-        }
-        // Moves to the first hole at or behind key.
-        void seek(std::uint64_t key) {
-            for (;;) {
-                auto item = of_->map_.ceiling(key);
-                if (!item || item->where.key > key) {
-                    std::uint64_t end = item ? item->where.key - 1 : of_->last_;
-                    hole_ = range::sized(key, end - key + 1);
-                    return;
-                }
-                if (item->where.last() >= of_->last_)
-                    return;
-                key = item->where.last() + 1;
+    range at(std::uint64_t key) const {
+        if (!of || !*of || key > of->last_ || of->first_ > of->last_)
+            return {};
+        key = std::max(key, of->first_);
+        for (;;) {
+            auto item = of->map_.ceiling(key);
+            if (!item || item->where.key > key) {
+                std::uint64_t end = item ? item->where.key - 1 : of->last_;
+                return range::sized(key, end - key + 1);
             }
+            if (item->where.last() >= of->last_)
+                return {};
+            key = item->where.last() + 1;
         }
-        const range_allocator* of_ = nullptr;
-        range hole_{}; // of size 0: the end
-    };
-
-    hole_view() = default;
-    explicit hole_view(const range_allocator* of) : of_(of) {}
-    iterator begin() const { return of_ ? iterator(of_) : iterator(); }
-    iterator end() const { return {}; }
-
-private:
-    const range_allocator* of_ = nullptr;
+    }
 };
 
-inline range_allocator::hole_view range_allocator::holes() const { return hole_view(this); }
+inline range_allocator::hole_view range_allocator::holes() const { return hole_view({this}); }
 
 } // namespace lathwork
 

@@ -45,7 +45,16 @@ public:
     using stats_type = lath_space_stats;
     using segment_stats = lath_space_segment;
     using allocation = allocation_of<space>;
-    class run_view;
+    struct run_source {
+        lath_space* of = nullptr;
+        int (*next)(lath_space*, std::uint64_t, lath_item*) = nullptr;
+
+        range at(std::uint64_t key) const {
+            lath_item run;
+            return of && next(of, key, &run) == 0 ? range::sized(run.key, run.size) : range{};
+        }
+    };
+    using run_view = detail::run_view<run_source>;
 
     explicit space(const space_options& how) {
         lath_space_config in = LATH_SPACE_CONFIG_INIT;
@@ -105,14 +114,7 @@ public:
     }
     // With limits, a policy and a hint.
     hole_result allocate(const hole_request& want, std::uint64_t cookie = 0) {
-        lath_hole_request in{};
-        in.size = want.size;
-        in.align = want.align;
-        in.low = want.low;
-        in.high = want.high;
-        in.below = want.below;
-        in.hint = want.hint;
-        in.policy = static_cast<lath_hole_policy>(want.policy);
+        lath_hole_request in = detail::to_c(want);
         return call(want.size, [&](std::uint64_t* key) {
             return lath_space_alloc_request(space_, &in, cookie, key);
         });
@@ -142,8 +144,8 @@ public:
 
     // The allocated and the free runs, in order. Each is read when an iterator reaches it. A run of
     // all 2^64 addresses has size 0, which no view shows.
-    run_view runs() const;
-    run_view free_runs() const;
+    run_view runs() const { return run_view({space_, lath_space_next}); }
+    run_view free_runs() const { return run_view({space_, lath_space_next_free}); }
 
     // Segments: add and segment_of return the number of one, or a negative errno: -EEXIST |
     // -ENOSPC | -EINVAL | -ENOMEM, or -ENOENT. The others: 0 | -ENOENT
@@ -224,67 +226,6 @@ private:
     lath_space* space_ = nullptr;
     int error_ = 0;
 };
-
-class space::run_view : public std::ranges::view_interface<run_view> {
-public:
-    class iterator {
-    public:
-        using value_type = range;
-        using difference_type = std::ptrdiff_t;
-        using iterator_concept = std::forward_iterator_tag;
-
-        iterator() = default;
-        range operator*() const { return run_; }
-        iterator& operator++() {
-            if (!run_.size)
-                detail::step_beyond_the_end();
-            std::uint64_t next = run_.key + run_.size;
-            run_ = {};
-            if (next)
-                seek(next);
-            return *this;
-        }
-        iterator operator++(int) {
-            iterator old = *this;
-            ++*this;
-            return old;
-        }
-        friend bool operator==(const iterator& a, const iterator& b) { return a.run_ == b.run_; }
-        // Whether a shows a run before that of b; the one of b may have changed.
-        friend bool operator<(const iterator& a, const iterator& b) {
-            return a.run_.size && (!b.run_.size || a.run_.key < b.run_.key);
-        }
-
-    private:
-        friend run_view;
-        explicit iterator(const run_view* of) : space_(of->space_), next_(of->next_) {
-            if (space_)
-                seek(0);
-        }
-        void seek(std::uint64_t from) {
-            lath_item run;
-            if (next_(space_, from, &run) == 0)
-                run_ = range::sized(run.key, run.size);
-        }
-        lath_space* space_ = nullptr;
-        int (*next_)(lath_space*, std::uint64_t, lath_item*) = nullptr;
-        range run_{}; // of size 0: the end
-    };
-
-    run_view() = default;
-    iterator begin() const { return iterator(this); }
-    iterator end() const { return {}; }
-
-private:
-    friend space;
-    run_view(lath_space* of, int (*next)(lath_space*, std::uint64_t, lath_item*))
-        : space_(of), next_(next) {}
-    lath_space* space_ = nullptr;
-    int (*next_)(lath_space*, std::uint64_t, lath_item*) = nullptr;
-};
-
-inline space::run_view space::runs() const { return {space_, lath_space_next}; }
-inline space::run_view space::free_runs() const { return {space_, lath_space_next_free}; }
 
 } // namespace lathwork
 
