@@ -4,7 +4,7 @@ use core::iter::{FusedIterator, Peekable};
 use core::ops::RangeInclusive;
 
 use crate::key::keys;
-use crate::range_set::SetRanges;
+use crate::range_map::Ranges;
 use crate::Key;
 
 /// Which keys an operation takes: of the first set, of the second one.
@@ -26,12 +26,12 @@ impl Which {
 }
 
 /// The ranges of one set, the first of which may have been passed in part.
-struct Side<'a, K: Key>(Peekable<SetRanges<'a, K>>);
+struct Side<'a, K: Key>(Peekable<Ranges<'a, K, ()>>);
 
 impl<K: Key> Side<'_, K> {
     /// Whether `at` is in the set, and the last key up to which that is so.
     fn at(&mut self, at: u64) -> (bool, u64) {
-        while let Some(range) = self.0.peek() {
+        while let Some((range, _)) = self.0.peek() {
             let (first, last) = (range.start().into_word(), range.end().into_word());
             if at < first {
                 return (false, first - 1);
@@ -55,8 +55,8 @@ pub struct Algebra<'a, K: Key = u64> {
 
 impl<'a, K: Key> Algebra<'a, K> {
     pub(crate) fn new(
-        first: SetRanges<'a, K>,
-        second: SetRanges<'a, K>,
+        first: Ranges<'a, K, ()>,
+        second: Ranges<'a, K, ()>,
         which: fn(bool, bool) -> bool,
     ) -> Self {
         Algebra {

@@ -16,13 +16,15 @@ use sys::{lath_bytes, lath_bytes_key};
 
 use crate::bytes::Bytes;
 use crate::code;
+use crate::common::{collected, constructors, from_array, iterated};
 use crate::error::Reason;
 use crate::handle::{config, made, no_memory, Handle};
+use crate::index::AHEAD;
 use crate::memory::{NoMemory, Options};
 use crate::own::verified;
 use crate::reference::BytesPart;
 use crate::retired::{drop_each, Retired};
-use crate::scan::{Ahead, AHEAD};
+use crate::scan::Ahead;
 use crate::section::Section;
 use crate::value::{self, header_of, Header, Owned};
 
@@ -121,15 +123,7 @@ unsafe extern "C" fn tell_key<K: Bytes, V>(_: *mut c_void, word: u64, key: *mut 
 }
 
 impl<K: Bytes, V> BytesMap<K, V> {
-    /// An empty map.
-    pub fn new() -> Self {
-        made(Self::try_new())
-    }
-
-    /// An empty map, if there is memory for it.
-    pub fn try_new() -> Result<Self, NoMemory> {
-        Self::try_with(Options::new())
-    }
+    constructors!("map");
 
     /// An empty map that is made as `options` says.
     pub fn try_with(options: Options) -> Result<Self, NoMemory> {
@@ -860,12 +854,6 @@ impl<K: Bytes, V> DoubleEndedIterator for IntoBytesEntries<K, V> {
 
 impl<K: Bytes, V> FusedIterator for IntoBytesEntries<K, V> {}
 
-impl<K: Bytes, V> Default for BytesMap<K, V> {
-    fn default() -> Self {
-        BytesMap::new()
-    }
-}
-
 impl<K: Bytes + fmt::Debug, V: fmt::Debug> fmt::Debug for BytesMap<K, V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_map().entries(self.iter()).finish()
@@ -896,14 +884,14 @@ impl<K: Bytes, V: PartialEq> PartialEq for BytesMap<K, V> {
 
 impl<K: Bytes, V: Eq> Eq for BytesMap<K, V> {}
 
-/// # Panics
-///
-/// If a key is longer than 2^30 bytes.
-impl<K: Bytes, V> Extend<(K, V)> for BytesMap<K, V> {
-    fn extend<I: IntoIterator<Item = (K, V)>>(&mut self, entries: I) {
-        (&*self).extend(entries);
-    }
-}
+collected!(
+    /// # Panics
+    ///
+    /// If a key is longer than 2^30 bytes.
+    impl [K: Bytes, V] BytesMap<K, V>, of [] (K, V)
+);
+from_array!(impl [K: Bytes, V] BytesMap<K, V>, of (K, V));
+iterated!(impl [K: Bytes, V] BytesMap<K, V>, BytesEntries<'a, K, V>);
 
 /// A shared map is extended too.
 impl<K: Bytes, V> Extend<(K, V)> for &BytesMap<K, V> {
@@ -915,29 +903,6 @@ impl<K: Bytes, V> Extend<(K, V)> for &BytesMap<K, V> {
                 Err(reason) => panic!("lathwork: {reason}"),
             }
         }
-    }
-}
-
-impl<K: Bytes, V> FromIterator<(K, V)> for BytesMap<K, V> {
-    fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Self {
-        let mut map = BytesMap::new();
-        map.extend(entries);
-        map
-    }
-}
-
-impl<K: Bytes, V, const N: usize> From<[(K, V); N]> for BytesMap<K, V> {
-    fn from(entries: [(K, V); N]) -> Self {
-        entries.into_iter().collect()
-    }
-}
-
-impl<'a, K: Bytes, V> IntoIterator for &'a BytesMap<K, V> {
-    type Item = (BytesPart<'a, K>, BytesPart<'a, V>);
-    type IntoIter = BytesEntries<'a, K, V>;
-
-    fn into_iter(self) -> BytesEntries<'a, K, V> {
-        self.iter()
     }
 }
 

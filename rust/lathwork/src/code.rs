@@ -11,8 +11,7 @@
 //! | spaces | done | [`allocation`] |
 use lathwork_sys as sys;
 
-use crate::error::Reason;
-use crate::range_allocator::AllocError;
+use crate::error::{AllocError, Reason};
 
 /// The result of an insert. `overlaps` is called if the index has named an item that is there.
 pub(crate) fn refusal(code: sys::c_int, overlaps: impl FnOnce() -> Reason) -> Result<(), Reason> {

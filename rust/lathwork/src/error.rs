@@ -116,3 +116,36 @@ impl<V, K: fmt::Debug> fmt::Display for InsertError<V, K> {
 
 #[cfg(feature = "std")]
 impl<V, K: fmt::Debug> std::error::Error for InsertError<V, K> {}
+
+/// Why a call of a [`RangeAllocator`](crate::RangeAllocator) was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AllocError {
+    /// No hole fits.
+    NoSpace,
+    /// A part of the range is taken.
+    Taken,
+    /// The arguments are invalid: an empty range, a size or a boundary that is not a multiple of the
+    /// unit, an alignment that is not a power of two, a range outside the allocator; of a free, a part
+    /// that is not allocated.
+    Invalid,
+    /// There is no memory.
+    NoMemory,
+    /// The C library has reported this `errno`, which its headers do not name for the call.
+    Other(i32),
+}
+
+impl fmt::Display for AllocError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AllocError::NoSpace => f.write_str("no hole fits"),
+            AllocError::Taken => f.write_str("a part of the range is taken"),
+            AllocError::Invalid => f.write_str("an argument is invalid"),
+            AllocError::NoMemory => f.write_str("there is no memory"),
+            AllocError::Other(errno) => write!(f, "the library has reported errno {errno}"),
+        }
+    }
+}
+
+#[cfg(feature = "std")]
+impl std::error::Error for AllocError {}

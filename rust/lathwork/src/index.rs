@@ -13,10 +13,12 @@ use crate::error::{InsertError, Reason};
 use crate::handle::{config, no_memory, Handle};
 use crate::memory::{Memory, NoMemory, Options};
 use crate::retired::{drop_each, Retired};
-use crate::scan::AHEAD;
 use crate::section::Section;
 use crate::value::{self, header_of, inline, Header, Owned};
 use crate::Ref;
+
+/// Entries that are copied ahead at each end, at most.
+pub(crate) const AHEAD: usize = 32;
 
 /// First and last key, and value.
 pub(crate) type Entry<'a, V> = (u64, u64, Ref<'a, V>);

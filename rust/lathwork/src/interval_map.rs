@@ -12,6 +12,7 @@ use lathwork_sys as sys;
 use sys::{lath_interval, lath_interval_iter};
 
 use crate::code;
+use crate::common::{collected, constructors, iterated};
 use crate::error::{InsertError, Reason};
 use crate::handle::{config, made, no_memory, Handle};
 use crate::index::section;
@@ -52,15 +53,7 @@ unsafe impl<K: Key, V: Send> Send for IntervalMap<K, V> {}
 unsafe impl<K: Key, V: Send + Sync> Sync for IntervalMap<K, V> {}
 
 impl<K: Key, V> IntervalMap<K, V> {
-    /// An empty map.
-    pub fn new() -> Self {
-        made(Self::try_new())
-    }
-
-    /// An empty map, if there is memory for it.
-    pub fn try_new() -> Result<Self, NoMemory> {
-        Self::try_with(Options::new())
-    }
+    constructors!("map");
 
     /// An empty map that is made as `options` says. It has no ranks.
     pub fn try_with(options: Options) -> Result<Self, NoMemory> {
@@ -298,12 +291,6 @@ impl<K: Key, V> Drop for IntervalMap<K, V> {
     }
 }
 
-impl<K: Key, V> Default for IntervalMap<K, V> {
-    fn default() -> Self {
-        IntervalMap::new()
-    }
-}
-
 impl<K: Key + fmt::Debug, V: fmt::Debug> fmt::Debug for IntervalMap<K, V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_map().entries(self.iter()).finish()
@@ -319,12 +306,11 @@ impl<K: Key, V: Clone> Clone for IntervalMap<K, V> {
     }
 }
 
-/// Empty intervals are left out.
-impl<K: Key, R: RangeBounds<K>, V> Extend<(R, V)> for IntervalMap<K, V> {
-    fn extend<I: IntoIterator<Item = (R, V)>>(&mut self, intervals: I) {
-        (&*self).extend(intervals);
-    }
-}
+collected!(
+    /// Empty intervals are left out.
+    impl [K: Key, V] IntervalMap<K, V>, of [R: RangeBounds<K>,] (R, V)
+);
+iterated!(impl [K: Key, V] IntervalMap<K, V>, Intervals<'a, K, V>);
 
 /// A shared map is extended too.
 impl<K: Key, R: RangeBounds<K>, V> Extend<(R, V)> for &IntervalMap<K, V> {
@@ -335,23 +321,6 @@ impl<K: Key, R: RangeBounds<K>, V> Extend<(R, V)> for &IntervalMap<K, V> {
                 Err(_) => made(Err(NoMemory)),
             }
         }
-    }
-}
-
-impl<K: Key, R: RangeBounds<K>, V> FromIterator<(R, V)> for IntervalMap<K, V> {
-    fn from_iter<I: IntoIterator<Item = (R, V)>>(intervals: I) -> Self {
-        let mut map = IntervalMap::new();
-        map.extend(intervals);
-        map
-    }
-}
-
-impl<'a, K: Key, V> IntoIterator for &'a IntervalMap<K, V> {
-    type Item = (RangeInclusive<K>, Ref<'a, V>);
-    type IntoIter = Intervals<'a, K, V>;
-
-    fn into_iter(self) -> Intervals<'a, K, V> {
-        self.iter()
     }
 }
 

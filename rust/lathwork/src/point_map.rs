@@ -2,12 +2,12 @@
 //! Single keys with values.
 use alloc::string::String;
 use core::fmt;
-use core::iter::FusedIterator;
 use core::marker::PhantomData;
 use core::ops::RangeBounds;
 
 use lathwork_sys as sys;
 
+use crate::common::{both_ends, collected, constructors, from_array, iterated};
 use crate::error::InsertError;
 use crate::handle::made;
 use crate::index::{Entry as Found, Index};
@@ -41,15 +41,7 @@ pub struct PointMap<K: Key, V> {
 }
 
 impl<K: Key, V> PointMap<K, V> {
-    /// An empty map.
-    pub fn new() -> Self {
-        made(Self::try_new())
-    }
-
-    /// An empty map, if there is memory for it.
-    pub fn try_new() -> Result<Self, NoMemory> {
-        Self::try_with(Options::new())
-    }
+    constructors!("map");
 
     /// An empty map that is made as `options` says.
     pub fn try_with(options: Options) -> Result<Self, NoMemory> {
@@ -392,12 +384,6 @@ fn not_shared<V>(_: &V) -> V {
     unreachable!("lathwork: no two points share a value")
 }
 
-impl<K: Key, V> Default for PointMap<K, V> {
-    fn default() -> Self {
-        PointMap::new()
-    }
-}
-
 impl<K: Key + fmt::Debug, V: fmt::Debug> fmt::Debug for PointMap<K, V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_map().entries(self.iter()).finish()
@@ -426,11 +412,9 @@ impl<K: Key, V: PartialEq> PartialEq for PointMap<K, V> {
 
 impl<K: Key, V: Eq> Eq for PointMap<K, V> {}
 
-impl<K: Key, V> Extend<(K, V)> for PointMap<K, V> {
-    fn extend<I: IntoIterator<Item = (K, V)>>(&mut self, entries: I) {
-        (&*self).extend(entries);
-    }
-}
+collected!(impl [K: Key, V] PointMap<K, V>, of [] (K, V));
+from_array!(impl [K: Key, V] PointMap<K, V>, of (K, V));
+iterated!(impl [K: Key, V] PointMap<K, V>, Points<'a, K, V>);
 
 /// A shared map is extended too.
 impl<K: Key, V> Extend<(K, V)> for &PointMap<K, V> {
@@ -440,29 +424,6 @@ impl<K: Key, V> Extend<(K, V)> for &PointMap<K, V> {
                 made(Err(NoMemory))
             }
         }
-    }
-}
-
-impl<K: Key, V> FromIterator<(K, V)> for PointMap<K, V> {
-    fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Self {
-        let mut map = PointMap::new();
-        map.extend(entries);
-        map
-    }
-}
-
-impl<K: Key, V, const N: usize> From<[(K, V); N]> for PointMap<K, V> {
-    fn from(entries: [(K, V); N]) -> Self {
-        entries.into_iter().collect()
-    }
-}
-
-impl<'a, K: Key, V> IntoIterator for &'a PointMap<K, V> {
-    type Item = (K, Ref<'a, V>);
-    type IntoIter = Points<'a, K, V>;
-
-    fn into_iter(self) -> Points<'a, K, V> {
-        self.iter()
     }
 }
 
@@ -483,39 +444,11 @@ pub struct Points<'a, K: Key, V> {
     of: PhantomData<fn(K) -> K>,
 }
 
-impl<'a, K: Key, V> Iterator for Points<'a, K, V> {
-    type Item = (K, Ref<'a, V>);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.scan.next().map(entry)
-    }
-}
-
-impl<K: Key, V> DoubleEndedIterator for Points<'_, K, V> {
-    fn next_back(&mut self) -> Option<Self::Item> {
-        self.scan.next_back().map(entry)
-    }
-}
-
-impl<K: Key, V> FusedIterator for Points<'_, K, V> {}
+both_ends!(impl ['a, K: Key, V] Points<'a, K, V>, (K, Ref<'a, V>), scan, entry);
 
 /// Entries by value, in order.
 pub struct IntoPoints<K: Key, V>(IntoEntries<V>, PhantomData<fn(K) -> K>);
 
-impl<K: Key, V> Iterator for IntoPoints<K, V> {
-    type Item = (K, V);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let (key, _, value) = self.0.next()?;
-        Some((K::from_word(key), value))
-    }
-}
-
-impl<K: Key, V> DoubleEndedIterator for IntoPoints<K, V> {
-    fn next_back(&mut self) -> Option<Self::Item> {
-        let (key, _, value) = self.0.next_back()?;
-        Some((K::from_word(key), value))
-    }
-}
-
-impl<K: Key, V> FusedIterator for IntoPoints<K, V> {}
+both_ends!(impl [K: Key, V] IntoPoints<K, V>, (K, V), 0, |(key, _, value)| {
+    (K::from_word(key), value)
+});

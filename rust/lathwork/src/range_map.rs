@@ -8,6 +8,7 @@ use core::ops::{RangeBounds, RangeInclusive};
 
 use lathwork_sys as sys;
 
+use crate::common::{both_ends, collected, constructors, from_array, iterated};
 use crate::error::{InsertError, Reason};
 use crate::handle::made;
 use crate::index::{section, Entry, Index};
@@ -55,15 +56,7 @@ fn entry<K: Key, V>((first, last, value): Entry<'_, V>) -> (RangeInclusive<K>, R
 }
 
 impl<K: Key, V> RangeMap<K, V> {
-    /// An empty map.
-    pub fn new() -> Self {
-        made(Self::try_new())
-    }
-
-    /// An empty map, if there is memory for it.
-    pub fn try_new() -> Result<Self, NoMemory> {
-        Self::try_with(Options::new())
-    }
+    constructors!("map");
 
     /// An empty map that is made as `options` says.
     pub fn try_with(options: Options) -> Result<Self, NoMemory> {
@@ -451,12 +444,6 @@ impl<K: Key, V> RangeMap<K, V> {
     }
 }
 
-impl<K: Key, V> Default for RangeMap<K, V> {
-    fn default() -> Self {
-        RangeMap::new()
-    }
-}
-
 impl<K: Key + fmt::Debug, V: fmt::Debug> fmt::Debug for RangeMap<K, V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_map().entries(self.iter()).finish()
@@ -484,16 +471,16 @@ impl<K: Key, V: PartialEq> PartialEq for RangeMap<K, V> {
 
 impl<K: Key, V: Eq> Eq for RangeMap<K, V> {}
 
-/// Ranges that overlap: the last one counts. Empty ones are left out.
-///
-/// # Panics
-///
-/// If a range has 2^64 keys.
-impl<K: Key, R: RangeBounds<K>, V> Extend<(R, V)> for RangeMap<K, V> {
-    fn extend<I: IntoIterator<Item = (R, V)>>(&mut self, entries: I) {
-        (&*self).extend(entries);
-    }
-}
+collected!(
+    /// Ranges that overlap: the last one counts. Empty ones are left out.
+    ///
+    /// # Panics
+    ///
+    /// If a range has 2^64 keys.
+    impl [K: Key, V] RangeMap<K, V>, of [R: RangeBounds<K>,] (R, V)
+);
+from_array!(impl [K: Key, R: RangeBounds<K>, V] RangeMap<K, V>, of (R, V));
+iterated!(impl [K: Key, V] RangeMap<K, V>, Ranges<'a, K, V>);
 
 /// A shared map is extended too.
 impl<K: Key, R: RangeBounds<K>, V> Extend<(R, V)> for &RangeMap<K, V> {
@@ -505,29 +492,6 @@ impl<K: Key, R: RangeBounds<K>, V> Extend<(R, V)> for &RangeMap<K, V> {
                 Err(_) => panic!("lathwork: a range of 2^64 keys"),
             }
         }
-    }
-}
-
-impl<K: Key, R: RangeBounds<K>, V> FromIterator<(R, V)> for RangeMap<K, V> {
-    fn from_iter<I: IntoIterator<Item = (R, V)>>(entries: I) -> Self {
-        let mut map = RangeMap::new();
-        map.extend(entries);
-        map
-    }
-}
-
-impl<K: Key, R: RangeBounds<K>, V, const N: usize> From<[(R, V); N]> for RangeMap<K, V> {
-    fn from(entries: [(R, V); N]) -> Self {
-        entries.into_iter().collect()
-    }
-}
-
-impl<'a, K: Key, V> IntoIterator for &'a RangeMap<K, V> {
-    type Item = (RangeInclusive<K>, Ref<'a, V>);
-    type IntoIter = Ranges<'a, K, V>;
-
-    fn into_iter(self) -> Ranges<'a, K, V> {
-        self.iter()
     }
 }
 
@@ -572,23 +536,9 @@ impl<K: Key, V> FusedIterator for Ranges<'_, K, V> {}
 /// Ranges by value, in order.
 pub struct IntoRanges<K: Key, V>(IntoEntries<V>, PhantomData<fn(K) -> K>);
 
-impl<K: Key, V> Iterator for IntoRanges<K, V> {
-    type Item = (RangeInclusive<K>, V);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let (first, last, value) = self.0.next()?;
-        Some((keys(first, last), value))
-    }
-}
-
-impl<K: Key, V> DoubleEndedIterator for IntoRanges<K, V> {
-    fn next_back(&mut self) -> Option<Self::Item> {
-        let (first, last, value) = self.0.next_back()?;
-        Some((keys(first, last), value))
-    }
-}
-
-impl<K: Key, V> FusedIterator for IntoRanges<K, V> {}
+both_ends!(impl [K: Key, V] IntoRanges<K, V>, (RangeInclusive<K>, V), 0, |(first, last, value)| {
+    (keys(first, last), value)
+});
 
 /// Runs of keys that no range contains, from [`RangeMap::gaps`].
 pub struct Gaps<'a, K: Key, V> {

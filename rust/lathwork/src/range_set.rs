@@ -2,10 +2,10 @@
 //! Disjoint ranges.
 use alloc::string::String;
 use core::fmt;
-use core::iter::FusedIterator;
 use core::ops::{BitAnd, BitOr, BitXor, RangeBounds, RangeInclusive, Sub};
 
 use crate::algebra::{Algebra, Which};
+use crate::common::{both_ends, constructors, from_array, iterated};
 use crate::error::{InsertError, Reason};
 use crate::handle::made;
 use crate::memory::{NoMemory, Options};
@@ -41,15 +41,7 @@ fn reason<K: Key>(refused: InsertError<(), K>) -> Reason<K> {
 }
 
 impl<K: Key> RangeSet<K> {
-    /// An empty set.
-    pub fn new() -> Self {
-        RangeSet::default()
-    }
-
-    /// An empty set, if there is memory for it.
-    pub fn try_new() -> Result<Self, NoMemory> {
-        Self::try_with(Options::new())
-    }
+    constructors!("set");
 
     /// An empty set that is made as `options` says.
     pub fn try_with(options: Options) -> Result<Self, NoMemory> {
@@ -179,22 +171,22 @@ impl<K: Key> RangeSet<K> {
 
     /// The keys that are in one set or the other, as ranges of which no two touch.
     pub fn union<'a>(&'a self, other: &'a Self) -> Algebra<'a, K> {
-        Algebra::new(self.iter(), other.iter(), Which::either)
+        Algebra::new(self.map.iter(), other.map.iter(), Which::either)
     }
 
     /// The keys that are in both sets.
     pub fn intersection<'a>(&'a self, other: &'a Self) -> Algebra<'a, K> {
-        Algebra::new(self.iter(), other.iter(), Which::both)
+        Algebra::new(self.map.iter(), other.map.iter(), Which::both)
     }
 
     /// The keys of this set that are not in the other one.
     pub fn difference<'a>(&'a self, other: &'a Self) -> Algebra<'a, K> {
-        Algebra::new(self.iter(), other.iter(), Which::first)
+        Algebra::new(self.map.iter(), other.map.iter(), Which::first)
     }
 
     /// The keys that are in exactly one of the sets.
     pub fn symmetric_difference<'a>(&'a self, other: &'a Self) -> Algebra<'a, K> {
-        Algebra::new(self.iter(), other.iter(), Which::one)
+        Algebra::new(self.map.iter(), other.map.iter(), Which::one)
     }
 
     /// Whether all keys of this set are in the other one.
@@ -220,9 +212,7 @@ impl<K: Key> RangeSet<K> {
 
 impl<K: Key> Default for RangeSet<K> {
     fn default() -> Self {
-        RangeSet {
-            map: RangeMap::new(),
-        }
+        RangeSet::new()
     }
 }
 
@@ -266,11 +256,7 @@ impl<K: Key, R: RangeBounds<K>> FromIterator<R> for RangeSet<K> {
     }
 }
 
-impl<K: Key, R: RangeBounds<K>, const N: usize> From<[R; N]> for RangeSet<K> {
-    fn from(ranges: [R; N]) -> Self {
-        ranges.into_iter().collect()
-    }
-}
+from_array!(impl [K: Key, R: RangeBounds<K>] RangeSet<K>, of R);
 
 macro_rules! operators {
     ($($operator:ident $call:ident $iterator:ident;)*) => {$(
@@ -291,14 +277,7 @@ operators! {
     BitXor bitxor symmetric_difference;
 }
 
-impl<'a, K: Key> IntoIterator for &'a RangeSet<K> {
-    type Item = RangeInclusive<K>;
-    type IntoIter = SetRanges<'a, K>;
-
-    fn into_iter(self) -> SetRanges<'a, K> {
-        self.iter()
-    }
-}
+iterated!(impl [K: Key] RangeSet<K>, SetRanges<'a, K>);
 
 impl<K: Key> IntoIterator for RangeSet<K> {
     type Item = RangeInclusive<K>;
@@ -312,37 +291,9 @@ impl<K: Key> IntoIterator for RangeSet<K> {
 /// The ranges of a set in order.
 pub struct SetRanges<'a, K: Key = u64>(Ranges<'a, K, ()>);
 
-impl<K: Key> Iterator for SetRanges<'_, K> {
-    type Item = RangeInclusive<K>;
-
-    fn next(&mut self) -> Option<RangeInclusive<K>> {
-        self.0.next().map(|(range, _)| range)
-    }
-}
-
-impl<K: Key> DoubleEndedIterator for SetRanges<'_, K> {
-    fn next_back(&mut self) -> Option<RangeInclusive<K>> {
-        self.0.next_back().map(|(range, _)| range)
-    }
-}
-
-impl<K: Key> FusedIterator for SetRanges<'_, K> {}
+both_ends!(impl ['a, K: Key] SetRanges<'a, K>, RangeInclusive<K>, 0, |(range, _)| range);
 
 /// The ranges of a set by value, in order.
 pub struct IntoSetRanges<K: Key = u64>(IntoRanges<K, ()>);
 
-impl<K: Key> Iterator for IntoSetRanges<K> {
-    type Item = RangeInclusive<K>;
-
-    fn next(&mut self) -> Option<RangeInclusive<K>> {
-        self.0.next().map(|(range, ())| range)
-    }
-}
-
-impl<K: Key> DoubleEndedIterator for IntoSetRanges<K> {
-    fn next_back(&mut self) -> Option<RangeInclusive<K>> {
-        self.0.next_back().map(|(range, ())| range)
-    }
-}
-
-impl<K: Key> FusedIterator for IntoSetRanges<K> {}
+both_ends!(impl [K: Key] IntoSetRanges<K>, RangeInclusive<K>, 0, |(range, ())| range);

@@ -3,12 +3,9 @@
 use lathwork_sys as sys;
 use sys::lath_item;
 
-use crate::index::{last_of, section, Entry, Index};
+use crate::index::{last_of, section, Entry, Index, AHEAD};
 use crate::section::Section;
 use crate::Ref;
-
-/// Entries that are copied ahead at each end, at most.
-pub(crate) const AHEAD: usize = 32;
 
 /// What was copied ahead at one end: the items of an index, the words of a set.
 pub(crate) struct Ahead<T> {
