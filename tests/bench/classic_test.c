@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/broken.h"
 #include "base/random.h"
 #include "subjects/sort/classic/avl.h"
 #include "subjects/sort/classic/fibheap.h"
@@ -25,15 +26,8 @@ static void expect(int got, int wanted, int line)
 	abort();
 }
 
-/* Another value for a while. */
-#define BREAK(verify, wanted, place, value)           \
-	do {                                          \
-		__typeof__(place) _old = (place);     \
-		(place) = (__typeof__(place))(value); \
-		expect(verify, wanted, __LINE__);     \
-		(place) = _old;                       \
-		expect(verify, 0, __LINE__);          \
-	} while (0)
+#define BREAK(verify, wanted, place, value) \
+	BROKEN(place, value, expect(verify, wanted, __LINE__), expect(verify, 0, __LINE__))
 
 /*
  * A structure under test: its nodes have numbers. The model is the array of those that are in it,

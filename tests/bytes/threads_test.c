@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mark.h"
 #include "base/random.h"
 #include "lathwork/bytes.h"
 
@@ -27,15 +28,13 @@
 
 static struct lath_bytes set;
 static unsigned long rounds = 300000, faults, finds, done;
-static uint64_t clock_now;
 static bool ranks; /* the set has LATH_RANKS */
 
-/* A record of a writer, and its mark. changing: a call that inserts or erases it is under way.
- * since: the clock when the last such call had returned. */
-static struct mark {
-	uint64_t tag, since, changing;
+/* A record of a writer, and its mark. */
+static struct marked {
+	struct mark mark;
+	uint64_t tag;
 	uint8_t size;
-	bool there;
 	char data[40];
 } marks[ALL];
 
@@ -45,14 +44,9 @@ static struct mark {
 		__atomic_fetch_add(&faults, 1, __ATOMIC_RELAXED);    \
 	} while (0)
 
-static uint64_t tick(void)
-{
-	return __atomic_add_fetch(&clock_now, 1, __ATOMIC_SEQ_CST);
-}
-
 static void key_of(void *ctx, uint64_t value, struct lath_bytes_key *key)
 {
-	const struct mark *mark = (const struct mark *)(uintptr_t)value;
+	const struct marked *mark = (const struct marked *)(uintptr_t)value;
 
 	(void)ctx;
 	*key = (struct lath_bytes_key){ mark->data, mark->size, mark->tag };
@@ -60,7 +54,7 @@ static void key_of(void *ctx, uint64_t value, struct lath_bytes_key *key)
 
 static int compare(const void *left, const void *right)
 {
-	const struct mark *a = left, *b = right;
+	const struct marked *a = left, *b = right;
 	int c = memcmp(a->data, b->data, a->size < b->size ? a->size : b->size);
 
 	if (c)
@@ -76,7 +70,7 @@ static void make_marks(void)
 	uint64_t state = 3;
 
 	for (unsigned int i = 0; i < ALL; i++) {
-		struct mark *m = &marks[i];
+		struct marked *m = &marks[i];
 		unsigned int n = 0;
 
 		if (i % 4 == 0) /* alone */
@@ -101,34 +95,23 @@ static void *write_some(void *arg)
 	uint64_t first = (uintptr_t)arg, state = first + 1;
 
 	for (unsigned long r = 0; r < rounds; r++) {
-		struct mark *m = &marks[draw(&state, OWNED) * WRITERS + first];
+		struct marked *m = &marks[draw(&state, OWNED) * WRITERS + first];
 		struct lath_bytes_key key;
 		uint64_t there = 0;
 		int ret;
 
 		key_of(NULL, (uintptr_t)m, &key);
-		__atomic_store_n(&m->changing, 1, __ATOMIC_SEQ_CST);
-		if (m->there)
+		begins(&m->mark);
+		if (m->mark.there)
 			ret = lath_bytes_erase(&set, &key, &there);
 		else
 			ret = lath_bytes_insert(&set, (uintptr_t)m, NULL);
-		if (ret || (m->there && there != (uintptr_t)m))
+		if (ret || (m->mark.there && there != (uintptr_t)m))
 			FAULT("a change said %d\n", ret);
-		__atomic_store_n(&m->there, !m->there, __ATOMIC_SEQ_CST);
-		__atomic_store_n(&m->since, tick(), __ATOMIC_SEQ_CST);
-		__atomic_store_n(&m->changing, 0, __ATOMIC_SEQ_CST);
+		ends(&m->mark, !m->mark.there);
 	}
 	__atomic_fetch_add(&done, 1, __ATOMIC_SEQ_CST);
 	return NULL;
-}
-
-/* What a mark says of its record. Returns false: it is being changed. */
-static bool look(const struct mark *m, bool *there, uint64_t *since)
-{
-	*since = __atomic_load_n(&m->since, __ATOMIC_SEQ_CST);
-	*there = __atomic_load_n(&m->there, __ATOMIC_SEQ_CST);
-	return !__atomic_load_n(&m->changing, __ATOMIC_SEQ_CST) &&
-	       *since == __atomic_load_n(&m->since, __ATOMIC_SEQ_CST);
 }
 
 struct view {
@@ -142,7 +125,8 @@ static void judge(const struct view *view, size_t low, size_t high)
 		uint64_t since;
 		bool there;
 
-		if (!view->steady[i] || !look(&marks[i], &there, &since) || since != view->since[i])
+		if (!view->steady[i] || !look(&marks[i].mark, &there, &since) ||
+		    since != view->since[i])
 			continue;
 		__atomic_fetch_add(&finds, 1, __ATOMIC_RELAXED);
 		if (view->found[i] != view->there[i])
@@ -167,7 +151,7 @@ static void walk(struct view *view, size_t from, bool back)
 	there = back ? lath_bytes_cursor_seek_floor(&cursor, &key, &value)
 		     : lath_bytes_cursor_seek(&cursor, &key, &value);
 	for (; there && steps < STEPS; steps++) {
-		i = (size_t)((const struct mark *)(uintptr_t)value - marks);
+		i = (size_t)((const struct marked *)(uintptr_t)value - marks);
 		if (i >= ALL || (back ? i >= high : i < low))
 			FAULT("out of order\n");
 		else
@@ -197,7 +181,7 @@ static void judge_rank(const struct view *view, size_t from)
 	count = (int64_t)lath_bytes_count(&set);
 	for (i = 0; i < ALL; i++) {
 		uint64_t since;
-		bool there, steady = view->steady[i] && look(&marks[i], &there, &since) &&
+		bool there, steady = view->steady[i] && look(&marks[i].mark, &there, &since) &&
 				     since == view->since[i];
 
 		least += steady && view->there[i];
@@ -220,8 +204,8 @@ static void judge_select(const struct view *view, size_t at)
 	bool there;
 
 	for (i = 0; i < ALL; i++)
-		least += view->steady[i] && view->there[i] && look(&marks[i], &there, &since) &&
-			 since == view->since[i];
+		least += view->steady[i] && view->there[i] &&
+			 look(&marks[i].mark, &there, &since) && since == view->since[i];
 	if (ret ? least > at : value % 8 || value - (uintptr_t)marks >= sizeof(marks))
 		FAULT("select %zu of at least %zu said %d, %" PRIx64 "\n", at, least, ret, value);
 }
@@ -239,7 +223,7 @@ static void *read_some(void *arg)
 		uint64_t value[8] = { 0 };
 
 		for (size_t i = 0; i < ALL; i++)
-			view->steady[i] = look(&marks[i], &view->there[i], &view->since[i]);
+			view->steady[i] = look(&marks[i].mark, &view->there[i], &view->since[i]);
 		if (way > 3) {
 			if (way == 6)
 				judge_select(view, from / 2);
@@ -291,7 +275,7 @@ static int run(void)
 	for (i = 0; i < WRITERS + READERS; i++)
 		pthread_join(thread[i], NULL);
 	for (i = 0; i < ALL; i++)
-		left += marks[i].there;
+		left += marks[i].mark.there;
 	if (lath_bytes_verify(&set, report, sizeof(report)))
 		FAULT("%s\n", report);
 	if (lath_bytes_count(&set) != left)

@@ -6,7 +6,6 @@ Outputs that cannot be written, outputs that are inputs, numbers, exit codes, si
 """
 import json
 import os
-import pty
 import re
 import select
 import shutil
@@ -17,6 +16,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+from terminal import at_terminal
 
 LATH, SAMPLES = map(os.path.abspath, sys.argv[1:3])
 TRACE = os.path.join(SAMPLES, "fio3.log")
@@ -380,34 +381,6 @@ def little_known(scratch):
     check("without --pool nothing before the first extent", place == "a x 0x101000 0x1000\n", place)
 
 
-def at_terminal(*command, text=b"", env=None, wait=b"", then=None):
-    """What the terminal shows, and the exit code; `then` is called when `wait` is on the screen."""
-    child, terminal = pty.fork()
-    if child == 0:
-        os.environ.update({"TERM": "xterm", **(env or {})})
-        os.execv(LATH, [LATH, *command])
-    seen, end, sent = b"", time.monotonic() + 30, False
-    while time.monotonic() < end:
-        if not sent and (not wait or wait in seen):
-            sent = True
-            os.write(terminal, text)
-            if then:
-                then(child)
-        if select.select([terminal], [], [], 0.2)[0]:
-            try:
-                piece = os.read(terminal, 65536)
-            except OSError:
-                break
-            if not piece:
-                break
-            seen += piece
-    else:
-        os.kill(child, signal.SIGKILL)
-    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    os.close(terminal)
-    return seen, code
-
-
 def terminal(scratch):
     """The progress line goes before a line that stays."""
     rows = os.path.join(scratch, "rows.tsv")
@@ -415,7 +388,7 @@ def terminal(scratch):
         for i in range(400000):
             file.write(f"key{i}\tvalue\n")
         file.write("bad\n")
-    shown, _ = at_terminal("store", "mem:", "load", rows)
+    shown, _ = at_terminal(LATH, "store", "mem:", "load", rows)
     check("a line of progress is shown", b" %" in shown, shown[-200:])
     check("it is taken away first", not re.search(rb"\d %[^\r]*rows\.tsv:", shown), shown[-300:])
     for name, mode in (("LATH_HISTORY", "named"), ("HOME", "home/.lath_history")):
@@ -426,7 +399,7 @@ def terminal(scratch):
             env[name] = path
         write(path, "")
         os.chmod(path, 0o644)
-        shown, _ = at_terminal("store", "mem:", text=b"set secret value\nquit\n", wait=b"store> ", env=env)
+        shown, _ = at_terminal(LATH, "store", "mem:", text=b"set secret value\nquit\n", wait=b"store> ", env=env)
         if b"history" not in shown and "store> " not in shown.decode():
             check("a shell", False, shown)
         if os.path.getsize(path) == 0:
@@ -434,11 +407,11 @@ def terminal(scratch):
             continue
         check(f"{name}: the history is its owner's", stat.S_IMODE(os.stat(path).st_mode) == 0o600, oct(os.stat(path).st_mode))
         check(f"{name}: and told", path.encode() in shown, shown)
-    shown, _ = at_terminal("store", "mem:", text=b"set secret value\nquit\n", wait=b"store> ",
+    shown, _ = at_terminal(LATH, "store", "mem:", text=b"set secret value\nquit\n", wait=b"store> ",
                            env={"HOME": os.path.join(scratch, "none"), "LATH_HISTORY": "", "XDG_STATE_HOME": scratch})
     check("no history", not os.path.exists(os.path.join(scratch, "lath_history")), shown)
     db = os.path.join(scratch, "term.db")
-    shown, _ = at_terminal("store", "file:" + db, text=b"set a b\nget a\n", wait=b"store> ", env={"LATH_HISTORY": ""},
+    shown, _ = at_terminal(LATH, "store", "file:" + db, text=b"set a b\nget a\n", wait=b"store> ", env={"LATH_HISTORY": ""},
                            then=lambda child: (time.sleep(0.5), os.kill(child, signal.SIGTERM), time.sleep(0.1)))
     check("SIGTERM at the prompt saves", run("store", "file:" + db, "get", "a").stdout == "b\n", shown)
 

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/mark.h"
 #include "base/random.h"
 #include "lathwork/index.h"
 
@@ -26,32 +27,13 @@
 
 static struct lath_index list;
 static unsigned long rounds = 600000, faults, answers, done;
-static uint64_t clock_now;
-
-/* since: the clock when the last change of the key had returned. changing: one is under way. */
-static struct mark {
-	uint64_t since, changing;
-	bool there;
-} marks[KEYS];
+static struct mark marks[KEYS];
 
 #define FAULT(...)                                                   \
 	do {                                                         \
 		fprintf(stderr, "ranks_threads_test: " __VA_ARGS__); \
 		__atomic_fetch_add(&faults, 1, __ATOMIC_RELAXED);    \
 	} while (0)
-
-static void begins(struct mark *m)
-{
-	__atomic_store_n(&m->changing, 1, __ATOMIC_SEQ_CST);
-}
-
-static void ends(struct mark *m, bool there)
-{
-	__atomic_store_n(&m->there, there, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&m->since, __atomic_add_fetch(&clock_now, 1, __ATOMIC_SEQ_CST),
-			 __ATOMIC_SEQ_CST);
-	__atomic_store_n(&m->changing, 0, __ATOMIC_SEQ_CST);
-}
 
 static void set(uint64_t key, bool there)
 {
@@ -81,15 +63,6 @@ static void *write_some(void *arg)
 	}
 	__atomic_fetch_add(&done, 1, __ATOMIC_SEQ_CST);
 	return NULL;
-}
-
-/* Returns false: the key is being changed. */
-static bool look(const struct mark *m, bool *there, uint64_t *since)
-{
-	*since = __atomic_load_n(&m->since, __ATOMIC_SEQ_CST);
-	*there = __atomic_load_n(&m->there, __ATOMIC_SEQ_CST);
-	return !__atomic_load_n(&m->changing, __ATOMIC_SEQ_CST) &&
-	       *since == __atomic_load_n(&m->since, __ATOMIC_SEQ_CST);
 }
 
 struct view {

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/broken.h"
 #include "tree/watch/gap.h"
 #include "tree/watch/rank.h"
 #include "tree/tree.h"
@@ -74,15 +75,9 @@ static void expect_broken(int level, int invariant, int line)
 	assert(lath_index_verify(&list, level, NULL, 0) == invariant);
 }
 
-/* Another value for a while. */
-#define BREAK(level, invariant, place, value)                      \
-	do {                                                       \
-		__typeof__(place) _old = (place);                  \
-		(place) = (__typeof__(place))(value);              \
-		expect_broken(level, invariant, __LINE__);         \
-		(place) = _old;                                    \
-		assert(!lath_index_verify(&list, level, NULL, 0)); \
-	} while (0)
+#define BREAK(level, invariant, place, value)                           \
+	BROKEN(place, value, expect_broken(level, invariant, __LINE__), \
+	       assert(!lath_index_verify(&list, level, NULL, 0)))
 
 static void leaves(void)
 {

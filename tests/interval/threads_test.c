@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mark.h"
 #include "base/random.h"
 #include "lathwork/interval.h"
 
@@ -25,14 +26,11 @@
 
 static struct lath_intervals set;
 static unsigned long rounds = 400000, faults, finds, done;
-static uint64_t clock_now;
 
-/* An interval of a writer, known to all. changing: a call that inserts or erases it is under way.
- * since: the clock when the last such call had returned. */
-static struct mark {
+/* An interval of a writer, known to all. */
+static struct marked {
 	struct lath_interval interval;
-	uint64_t since, changing;
-	bool there;
+	struct mark mark;
 } marks[WRITERS * OWNED];
 
 #define FAULT(...)                                                      \
@@ -40,11 +38,6 @@ static struct mark {
 		fprintf(stderr, "interval threads_test: " __VA_ARGS__); \
 		__atomic_fetch_add(&faults, 1, __ATOMIC_RELAXED);       \
 	} while (0)
-
-static uint64_t tick(void)
-{
-	return __atomic_add_fetch(&clock_now, 1, __ATOMIC_SEQ_CST);
-}
 
 static void make_marks(void)
 {
@@ -62,35 +55,24 @@ static void make_marks(void)
 
 static void *write_some(void *arg)
 {
-	struct mark *mine = arg;
+	struct marked *mine = arg;
 	uint64_t state = (uint64_t)(mine - marks) + 1;
 
 	for (unsigned long r = 0; r < rounds; r++) {
-		struct mark *m = &mine[draw(&state, OWNED)];
+		struct marked *m = &mine[draw(&state, OWNED)];
 		int ret;
 
-		__atomic_store_n(&m->changing, 1, __ATOMIC_SEQ_CST);
-		if (m->there)
+		begins(&m->mark);
+		if (m->mark.there)
 			ret = lath_intervals_erase(&set, &m->interval);
 		else
 			ret = lath_intervals_insert(&set, &m->interval);
 		if (ret)
 			FAULT("a change said %d\n", ret);
-		__atomic_store_n(&m->there, !m->there, __ATOMIC_SEQ_CST);
-		__atomic_store_n(&m->since, tick(), __ATOMIC_SEQ_CST);
-		__atomic_store_n(&m->changing, 0, __ATOMIC_SEQ_CST);
+		ends(&m->mark, !m->mark.there);
 	}
 	__atomic_fetch_add(&done, 1, __ATOMIC_SEQ_CST);
 	return NULL;
-}
-
-/* What a mark says of its interval. Returns false: it is being changed. */
-static bool look(const struct mark *m, bool *there, uint64_t *since)
-{
-	*since = __atomic_load_n(&m->since, __ATOMIC_SEQ_CST);
-	*there = __atomic_load_n(&m->there, __ATOMIC_SEQ_CST);
-	return !__atomic_load_n(&m->changing, __ATOMIC_SEQ_CST) &&
-	       *since == __atomic_load_n(&m->since, __ATOMIC_SEQ_CST);
 }
 
 struct view {
@@ -133,7 +115,7 @@ static void judge(struct view *view, size_t n, uint64_t from, uint64_t to)
 
 		if (view->times[i] && !meets)
 			FAULT("found %" PRIu64 ", which does not match\n", at->first);
-		if (!meets || !view->steady[i] || !look(&marks[i], &there, &since) ||
+		if (!meets || !view->steady[i] || !look(&marks[i].mark, &there, &since) ||
 		    since != view->since[i])
 			continue;
 		__atomic_fetch_add(&finds, 1, __ATOMIC_RELAXED);
@@ -158,7 +140,7 @@ static void judge_nearest(const struct view *view, const struct lath_interval *n
 		bool there;
 		uint64_t since;
 
-		if (!view->steady[i] || !view->there[i] || !look(&marks[i], &there, &since) ||
+		if (!view->steady[i] || !view->there[i] || !look(&marks[i].mark, &there, &since) ||
 		    since != view->since[i])
 			continue;
 		if (!near || distance(&marks[i].interval, point) < distance(near, point))
@@ -179,7 +161,7 @@ static void *read_some(void *arg)
 		struct lath_interval near;
 
 		for (size_t i = 0; i < WRITERS * OWNED; i++)
-			view->steady[i] = look(&marks[i], &view->there[i], &view->since[i]);
+			view->steady[i] = look(&marks[i].mark, &view->there[i], &view->since[i]);
 		if (draw(&state, 3)) {
 			judge(view, search(view, (unsigned int)draw(&state, 2), from, to), from,
 			      to);
@@ -213,7 +195,7 @@ int main(int argc, char **argv)
 	for (i = 0; i < WRITERS + READERS; i++)
 		pthread_join(thread[i], NULL);
 	for (i = 0; i < WRITERS * OWNED; i++)
-		left += marks[i].there;
+		left += marks[i].mark.there;
 	if (lath_intervals_verify(&set, report, sizeof(report)))
 		FAULT("%s\n", report);
 	if (lath_intervals_count(&set) != left)

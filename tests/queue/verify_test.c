@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/broken.h"
 #include "queue/queue.h"
 
 #define N 1000u
@@ -20,15 +21,8 @@ static void expect(int got, int wanted, int line)
 	abort();
 }
 
-/* Another value for a while. */
-#define BREAK(verify, wanted, place, value)           \
-	do {                                          \
-		__typeof__(place) _old = (place);     \
-		(place) = (__typeof__(place))(value); \
-		expect(verify, wanted, __LINE__);     \
-		(place) = _old;                       \
-		expect(verify, 0, __LINE__);          \
-	} while (0)
+#define BREAK(verify, wanted, place, value) \
+	BROKEN(place, value, expect(verify, wanted, __LINE__), expect(verify, 0, __LINE__))
 
 static struct lath_request request[N];
 

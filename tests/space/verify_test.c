@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/broken.h"
 #include "tree/tree.h"
 #include "space/source/set.h"
 
@@ -25,15 +26,9 @@ static void expect(int rule, unsigned int segment, int line)
 	assert(lath_space_verify(space, NULL, 0) == rule);
 }
 
-/* Another value for a while. */
-#define BREAK(rule, place, value)                                    \
-	do {                                                         \
-		__typeof__(place) _old = (place);                    \
-		(place) = (__typeof__(place))(value);                \
-		expect(rule, arena->set->segment->number, __LINE__); \
-		(place) = _old;                                      \
-		assert(!lath_space_verify(space, NULL, 0));          \
-	} while (0)
+#define BREAK(rule, place, value)                                                 \
+	BROKEN(place, value, expect(rule, arena->set->segment->number, __LINE__), \
+	       assert(!lath_space_verify(space, NULL, 0)))
 
 /* An arena of which a quarter is taken, and a word of the rest in part. */
 static void break_arena(struct arena *arena, struct arena *another)

@@ -12,13 +12,9 @@
 #include "lathwork/index.h"
 #include "sys/sys.h"
 
-#define MUST(condition)                                                                 \
-	do {                                                                            \
-		if (!(condition)) {                                                     \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-			abort();                                                        \
-		}                                                                       \
-	} while (0)
+#undef NDEBUG
+#include <assert.h>
+#define MUST(condition) assert(condition)
 
 #ifdef LATH_FEW_STEPS
 #define STEPS 3000

@@ -11,13 +11,9 @@
 
 #include "command.h"
 
-#define MUST(condition)                                                                 \
-	do {                                                                            \
-		if (!(condition)) {                                                     \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-			abort();                                                        \
-		}                                                                       \
-	} while (0)
+#undef NDEBUG
+#include <assert.h>
+#define MUST(condition) assert(condition)
 
 /* Sets the functions of `vk` that the module's types need. */
 void stub_begin(void);

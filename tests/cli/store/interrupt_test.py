@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 """interrupt_test.py LATH: what `lath store` does and says when a signal comes, and when its file cannot be written."""
 import os
-import pty
 import re
 import select
 import signal
@@ -10,6 +9,9 @@ import subprocess
 import sys
 import tempfile
 import time
+
+sys.path.append(os.path.dirname(sys.path[0]))
+from terminal import at_terminal
 
 LATH = sys.argv[1]
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -152,28 +154,9 @@ def large(scratch):
 
 
 def progress():
-    child, terminal = pty.fork()
-    if child == 0:
-        os.environ["TERM"] = "xterm"
-        os.execv(LATH, [LATH, "store", "mem:", "bench", "300000000"])
-    seen, end, told = b"", time.monotonic() + 60, False
-    while time.monotonic() < end:
-        if not told and re.search(rb"bench: set: \d+ entries, \d+ %", seen):
-            os.write(terminal, b"\x03")  # as the key does
-            told = True
-        if select.select([terminal], [], [], 0.2)[0]:
-            try:
-                piece = os.read(terminal, 65536)
-            except OSError:
-                break
-            if not piece:
-                break
-            seen += piece
-    else:
-        os.kill(child, signal.SIGKILL)
-    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    os.close(terminal)
-    check("progress on a terminal", told and code == 130 and b"million" not in seen, code, seen[-200:])
+    seen, code = at_terminal(LATH, "store", "mem:", "bench", "300000000", wait=rb"bench: set: \d+ entries, \d+ %",
+                             text=b"\x03", seconds=60)  # as the key does
+    check("progress on a terminal", code == 130 and b"million" not in seen, code, seen[-200:])
 
 
 def unsynced(scratch):
