@@ -86,11 +86,7 @@ fn check_range(map: &BytesMap<Vec<u8>, u32>, model: &BTreeMap<Vec<u8>, u32>, a: 
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 150,
-        failure_persistence: None,
-        ..Default::default()
-    })]
+    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..Default::default() })]
 
     #[test]
     fn as_btree_map(steps in vec(step(), 1..200)) {

@@ -194,11 +194,7 @@ fn play<V: Clone + PartialEq>(steps: &[Step], make: impl Fn(u8) -> V, number: fn
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 100,
-        failure_persistence: None,
-        ..Default::default()
-    })]
+    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..Default::default() })]
 
     #[test]
     fn as_plain_code(steps in vec(step(), 1..60)) {

@@ -162,11 +162,7 @@ fn play<V: Number + Clone>(steps: &[Step], make: fn(u32) -> V) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 200,
-        failure_persistence: None,
-        ..Default::default()
-    })]
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..Default::default() })]
 
     #[test]
     fn maps_of_numbers(steps in vec(step(), 1..400)) {

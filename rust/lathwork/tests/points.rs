@@ -26,11 +26,7 @@ fn one((key, value): (i16, lathwork::Ref<'_, String>)) -> (i16, String) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 150,
-        failure_persistence: None,
-        ..Default::default()
-    })]
+    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..Default::default() })]
 
     #[test]
     fn as_btree_map(steps in vec((0..12u8, -60..60i16, any::<u8>()), 1..250)) {
@@ -86,11 +82,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 30,
-        failure_persistence: None,
-        ..Default::default()
-    })]
+    #![proptest_config(ProptestConfig { cases: 30, failure_persistence: None, ..Default::default() })]
 
     /// The place that a search of all addresses finds.
     #[test]

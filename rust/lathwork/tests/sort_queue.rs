@@ -67,11 +67,7 @@ fn play(order: Order, steps: &[(u8, u64)]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 150,
-        failure_persistence: None,
-        ..Default::default()
-    })]
+    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..Default::default() })]
 
     #[test]
     fn as_plain_code(steps in vec((0..8u8, 0..40u64), 1..200)) {
