@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/mark.h"
+#include "base/must.h"
 #include "base/random.h"
 #include "lathwork/bytes.h"
 
@@ -27,7 +28,7 @@
 #define STEPS 60u
 
 static struct lath_bytes set;
-static unsigned long rounds = 300000, faults, finds, done;
+static unsigned long rounds = 300000, finds, done;
 static bool ranks; /* the set has LATH_RANKS */
 
 /* A record of a writer, and its mark. */
@@ -37,12 +38,6 @@ static struct marked {
 	uint8_t size;
 	char data[40];
 } marks[ALL];
-
-#define FAULT(...)                                                   \
-	do {                                                         \
-		fprintf(stderr, "bytes threads_test: " __VA_ARGS__); \
-		__atomic_fetch_add(&faults, 1, __ATOMIC_RELAXED);    \
-	} while (0)
 
 static void key_of(void *ctx, uint64_t value, struct lath_bytes_key *key)
 {

@@ -19,6 +19,7 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include "base/must.h"
 #include "slots.h"
 
 extern void (*lath_delay_hook)(const char *point);
@@ -53,13 +54,6 @@ struct worker {
 static unsigned long steps = CALLS;
 static long permits;
 static uint64_t clock_now;
-static unsigned long faults;
-
-#define FAULT(...)                                                  \
-	do {                                                        \
-		fprintf(stderr, "false_enospc_test: " __VA_ARGS__); \
-		__atomic_fetch_add(&faults, 1, __ATOMIC_RELAXED);   \
-	} while (0)
 
 static void wait_here(const char *point)
 {

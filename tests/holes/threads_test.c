@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/must.h"
 #include "base/oracle.h"
 #include "base/random.h"
 
@@ -32,14 +33,8 @@ extern uint64_t lath_lengths_least;
 
 static struct lath_index list;
 static unsigned long rounds = 6000;
-static unsigned long faults, served, refused, answers, others;
+static unsigned long served, refused, answers, others;
 static uint8_t mark[COMMON];
-
-#define FAULT(...)                                                  \
-	do {                                                        \
-		fprintf(stderr, "hole threads_test: " __VA_ARGS__); \
-		__atomic_fetch_add(&faults, 1, __ATOMIC_RELAXED);   \
-	} while (0)
 
 struct worker {
 	unsigned int id;

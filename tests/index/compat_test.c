@@ -227,6 +227,6 @@ int main(void)
 	sl_fini_list(&list);
 	MUST(skiplist_preload(&list, GFP_KERNEL) < 0);
 	if (faults)
-		fprintf(stderr, "%u checks failed\n", faults);
+		fprintf(stderr, "%lu checks failed\n", faults);
 	return faults != 0;
 }

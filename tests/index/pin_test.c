@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/must.h"
 #include "base/random.h"
 #include "lathwork/index.h"
 
@@ -43,14 +44,8 @@ static struct object objects[OBJECTS];
 #define ROUNDS 1000000
 #endif
 
-static unsigned long rounds = ROUNDS, faults, hits, refused, undone;
+static unsigned long rounds = ROUNDS, hits, refused, undone;
 static int writers_left = WRITERS;
-
-#define FAULT(...)                                                \
-	do {                                                      \
-		fprintf(stderr, "pin_test: " __VA_ARGS__);        \
-		__atomic_fetch_add(&faults, 1, __ATOMIC_RELAXED); \
-	} while (0)
 
 static struct object *object_of(const struct lath_item *item)
 {

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/must.h"
 #include "base/random.h"
 #include "lathwork/index.h"
 #include "base/failing.h"
@@ -37,15 +38,9 @@ static unsigned int under_way[KEYS];
 static bool inside;
 static uint64_t state, universe, at;
 static unsigned int bursts;
-static unsigned long between, answers, faults;
+static unsigned long between, answers;
 
 #define below(n) draw(&state, n)
-
-#define FAULT(...)                                                  \
-	do {                                                        \
-		fprintf(stderr, "ranks_interleaved: " __VA_ARGS__); \
-		faults++;                                           \
-	} while (0)
 
 /* Calls about the keys [first, last] begin, end. */
 static void begins(uint64_t first, uint64_t last)

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 
 #include "base/mark.h"
+#include "base/must.h"
 #include "base/random.h"
 #include "lathwork/index.h"
 
@@ -26,14 +27,8 @@
 #define KEYS (WRITERS * OWNED)
 
 static struct lath_index list;
-static unsigned long rounds = 600000, faults, answers, done;
+static unsigned long rounds = 600000, answers, done;
 static struct mark marks[KEYS];
-
-#define FAULT(...)                                                   \
-	do {                                                         \
-		fprintf(stderr, "ranks_threads_test: " __VA_ARGS__); \
-		__atomic_fetch_add(&faults, 1, __ATOMIC_RELAXED);    \
-	} while (0)
 
 static void set(uint64_t key, bool there)
 {

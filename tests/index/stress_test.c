@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/must.h"
 #include "base/random.h"
 #include "lathwork/cursor.h"
 #include "sys/sys.h"
@@ -30,14 +31,7 @@ struct thing {
 
 static struct lath_index list;
 static unsigned long rounds;
-static unsigned long faults;
 static int writers_left;
-
-#define FAULT(...)                                                \
-	do {                                                      \
-		fprintf(stderr, "stress_test: " __VA_ARGS__);     \
-		__atomic_fetch_add(&faults, 1, __ATOMIC_RELAXED); \
-	} while (0)
 
 static struct thing *thing_of(struct lath_slot *slot)
 {

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/mark.h"
+#include "base/must.h"
 #include "base/random.h"
 #include "lathwork/interval.h"
 
@@ -25,19 +26,13 @@
 #define KEYS 5000u
 
 static struct lath_intervals set;
-static unsigned long rounds = 400000, faults, finds, done;
+static unsigned long rounds = 400000, finds, done;
 
 /* An interval of a writer, known to all. */
 static struct marked {
 	struct lath_interval interval;
 	struct mark mark;
 } marks[WRITERS * OWNED];
-
-#define FAULT(...)                                                      \
-	do {                                                            \
-		fprintf(stderr, "interval threads_test: " __VA_ARGS__); \
-		__atomic_fetch_add(&faults, 1, __ATOMIC_RELAXED);       \
-	} while (0)
 
 static void make_marks(void)
 {
