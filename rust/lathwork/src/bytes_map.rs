@@ -854,12 +854,6 @@ impl<K: Bytes, V> DoubleEndedIterator for IntoBytesEntries<K, V> {
 
 impl<K: Bytes, V> FusedIterator for IntoBytesEntries<K, V> {}
 
-impl<K: Bytes + fmt::Debug, V: fmt::Debug> fmt::Debug for BytesMap<K, V> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_map().entries(self.iter()).finish()
-    }
-}
-
 impl<K: Bytes + Clone, V: Clone> Clone for BytesMap<K, V> {
     /// A map of the same options. Another thread may change this one during the call.
     fn clone(&self) -> Self {

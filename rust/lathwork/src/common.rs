@@ -16,13 +16,23 @@ macro_rules! constructors {
     };
 }
 
-/// `Default`, and what a collection is made of: `impl [GENERICS] NAME of [MORE GENERICS] ENTRY`. The
+/// `Default`, `Debug`, and what a map is made of: `impl [GENERICS] NAME of [MORE GENERICS] ENTRY`. The
 /// attributes are of `Extend`.
 macro_rules! collected {
     ($(#[$doc:meta])* impl [$($of:tt)*] $name:ty, of [$($more:tt)*] $entry:ty) => {
         impl<$($of)*> Default for $name {
             fn default() -> Self {
                 Self::new()
+            }
+        }
+
+        impl<$($of)*> core::fmt::Debug for $name
+        where
+            K: core::fmt::Debug,
+            V: core::fmt::Debug,
+        {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                f.debug_map().entries(self.iter()).finish()
             }
         }
 

@@ -2,7 +2,6 @@
 //! Intervals that overlap.
 use alloc::string::String;
 use core::cell::UnsafeCell;
-use core::fmt;
 use core::iter::FusedIterator;
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
@@ -288,12 +287,6 @@ impl<K: Key, V> Drop for IntervalMap<K, V> {
         // SAFETY: they are of this set; their values are dropped now.
         unsafe { self.set.bury(nodes) };
         drop_each(values.map(Some).chain(Taken(self)));
-    }
-}
-
-impl<K: Key + fmt::Debug, V: fmt::Debug> fmt::Debug for IntervalMap<K, V> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_map().entries(self.iter()).finish()
     }
 }
 

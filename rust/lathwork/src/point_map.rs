@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //! Single keys with values.
 use alloc::string::String;
-use core::fmt;
 use core::marker::PhantomData;
 use core::ops::RangeBounds;
 
@@ -382,12 +381,6 @@ fn entry<K: Key, V>(found: Found<'_, V>) -> (K, Ref<'_, V>) {
 
 fn not_shared<V>(_: &V) -> V {
     unreachable!("lathwork: no two points share a value")
-}
-
-impl<K: Key + fmt::Debug, V: fmt::Debug> fmt::Debug for PointMap<K, V> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_map().entries(self.iter()).finish()
-    }
 }
 
 impl<K: Key, V: Clone> Clone for PointMap<K, V> {

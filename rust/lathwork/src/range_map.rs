@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //! Disjoint ranges with values.
 use alloc::string::String;
-use core::fmt;
 use core::iter::FusedIterator;
 use core::marker::PhantomData;
 use core::ops::{RangeBounds, RangeInclusive};
@@ -441,12 +440,6 @@ impl<K: Key, V> RangeMap<K, V> {
     /// Checks the invariants of the index, for tests: the first that is broken.
     pub fn verify(&mut self) -> Result<(), String> {
         self.index.verify()
-    }
-}
-
-impl<K: Key + fmt::Debug, V: fmt::Debug> fmt::Debug for RangeMap<K, V> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_map().entries(self.iter()).finish()
     }
 }
 
