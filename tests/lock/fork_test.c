@@ -3,22 +3,14 @@
  * fork() beside threads that lock, sleep and hold ranges: it does not wait for those that sleep,
  * and the child goes on with what no other thread had.
  */
+#undef NDEBUG
+#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "lathwork/range_lock.h"
-
-#define CHECK(condition)                                                                \
-	do {                                                                            \
-		if (!(condition)) {                                                     \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-			_exit(1);                                                       \
-		}                                                                       \
-	} while (0)
 
 static struct lath_range_locks locks;
 static atomic_bool stop;
@@ -30,7 +22,7 @@ static void *change(void *arg)
 	struct lath_range_hold hold;
 
 	while (!stop) {
-		CHECK(!lath_range_lock(&locks, &hold, 100 + k % 7, 3, LATH_EXCLUSIVE_RANGE));
+		assert(!lath_range_lock(&locks, &hold, 100 + k % 7, 3, LATH_EXCLUSIVE_RANGE));
 		lath_range_unlock(&locks, &hold);
 		if (!lath_range_timedlock(&locks, &hold, 1, 1, LATH_SHARED_RANGE, 200000))
 			lath_range_unlock(&locks, &hold);
@@ -45,13 +37,13 @@ static void child(struct lath_range_hold *mine)
 
 	alarm(20); /* waits for a thread that is not here */
 	/* its own range, and keys that nobody had */
-	CHECK(lath_range_trylock(&locks, &hold, 0, 1, LATH_SHARED_RANGE));
+	assert(lath_range_trylock(&locks, &hold, 0, 1, LATH_SHARED_RANGE));
 	lath_range_unlock(&locks, mine);
-	CHECK(!lath_range_lock(&locks, &hold, 5000, 50, LATH_EXCLUSIVE_RANGE));
+	assert(!lath_range_lock(&locks, &hold, 5000, 50, LATH_EXCLUSIVE_RANGE));
 	lath_range_unlock(&locks, &hold);
 	/* what others had stays theirs: anew */
-	CHECK(!lath_range_locks_init(&locks, NULL));
-	CHECK(!lath_range_lock_all(&locks, &hold, LATH_EXCLUSIVE_RANGE));
+	assert(!lath_range_locks_init(&locks, NULL));
+	assert(!lath_range_lock_all(&locks, &hold, LATH_EXCLUSIVE_RANGE));
 	lath_range_unlock(&locks, &hold);
 	_exit(0);
 }
@@ -62,23 +54,24 @@ int main(void)
 	pthread_t thread[3];
 	int i, status;
 
-	CHECK(!lath_range_locks_init(&locks, NULL));
-	CHECK(!lath_range_lock(&locks, &mine, 0, 10, LATH_EXCLUSIVE_RANGE));
+	assert(!lath_range_locks_init(&locks, NULL));
+	assert(!lath_range_lock(&locks, &mine, 0, 10, LATH_EXCLUSIVE_RANGE));
 	for (i = 0; i < 3; i++)
-		CHECK(!pthread_create(&thread[i], NULL, change, (void *)(uintptr_t)i));
+		assert(!pthread_create(&thread[i], NULL, change, (void *)(uintptr_t)i));
 	for (i = 0; i < 60; i++) {
 		pid_t pid = fork();
 
-		CHECK(pid >= 0);
+		assert(pid >= 0);
 		if (!pid)
 			child(&mine);
-		CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && !WEXITSTATUS(status));
+		assert(waitpid(pid, &status, 0) == pid && WIFEXITED(status) &&
+		       !WEXITSTATUS(status));
 	}
 	stop = 1;
 	lath_range_unlock(&locks, &mine);
 	for (i = 0; i < 3; i++)
 		pthread_join(thread[i], NULL);
-	CHECK(!lath_range_locks_verify(&locks));
+	assert(!lath_range_locks_verify(&locks));
 	lath_range_locks_fini(&locks);
 	return 0;
 }

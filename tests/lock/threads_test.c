@@ -4,12 +4,13 @@
  * a range that does not; waits that end by a timeout; a cycle that one of its threads leaves; a
  * range that grows while another one waits for it.
  */
+#undef NDEBUG
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -24,14 +25,6 @@
 #else
 #define ROUNDS 40000
 #endif
-
-#define CHECK(condition)                                                                \
-	do {                                                                            \
-		if (!(condition)) {                                                     \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-			exit(1);                                                        \
-		}                                                                       \
-	} while (0)
 
 static struct lath_range_locks locks;
 static long counter[KEYS]; /* written by who has the key exclusive, read by who has it */
@@ -48,7 +41,7 @@ static void work(const struct lath_range_hold *hold, int exclusive)
 		else
 			sum += counter[k];
 	}
-	CHECK(sum >= 0);
+	assert(sum >= 0);
 	if (exclusive)
 		written += (long)(hold->last - hold->first + 1);
 }
@@ -70,22 +63,22 @@ static void *change(void *arg)
 		switch (r >> 41 & 7) {
 		case 0:
 			ret = lath_range_trylock(&locks, &hold, key, size, mode);
-			CHECK(!ret || ret == -EBUSY);
+			assert(!ret || ret == -EBUSY);
 			break;
 		case 1:
 			ret = lath_range_timedlock(&locks, &hold, key, size, mode, r >> 50);
-			CHECK(!ret || ret == -ETIMEDOUT);
+			assert(!ret || ret == -ETIMEDOUT);
 			timeouts += !!ret;
 			break;
 		default:
-			CHECK(!lath_range_lock(&locks, &hold, key, size, mode));
+			assert(!lath_range_lock(&locks, &hold, key, size, mode));
 		}
 		if (ret)
 			continue;
 		work(&hold, mode == LATH_EXCLUSIVE_RANGE);
 		if (r >> 45 & 1) {
 			from = hold.first + (hold.last - hold.first) / 2;
-			CHECK(!lath_range_resize(&locks, &hold, from, hold.last - from + 1));
+			assert(!lath_range_resize(&locks, &hold, from, hold.last - from + 1));
 			work(&hold, mode == LATH_EXCLUSIVE_RANGE);
 		}
 		if (r >> 46 & 1) {
@@ -105,15 +98,15 @@ static void counters_are_protected(const struct lath_range_config *config)
 
 	memset(counter, 0, sizeof(counter));
 	written = 0;
-	CHECK(!lath_range_locks_init(&locks, config));
+	assert(!lath_range_locks_init(&locks, config));
 	for (i = 0; i < THREADS; i++)
-		CHECK(!pthread_create(&thread[i], NULL, change, (void *)(uintptr_t)(i + 1)));
+		assert(!pthread_create(&thread[i], NULL, change, (void *)(uintptr_t)(i + 1)));
 	for (i = 0; i < THREADS; i++)
 		pthread_join(thread[i], NULL);
 	for (i = 0; i < KEYS; i++)
 		sum += counter[i];
-	CHECK(sum == written);
-	CHECK(!lath_range_locks_verify(&locks));
+	assert(sum == written);
+	assert(!lath_range_locks_verify(&locks));
 	lath_range_locks_fini(&locks);
 }
 
@@ -127,10 +120,10 @@ static void *cross(void *arg)
 	struct lath_range_hold first, second;
 	int ret;
 
-	CHECK(!lath_range_lock(&locks, &first, mine * 1000, 10, LATH_EXCLUSIVE_RANGE));
+	assert(!lath_range_lock(&locks, &first, mine * 1000, 10, LATH_EXCLUSIVE_RANGE));
 	pthread_barrier_wait(&both);
 	ret = lath_range_lock(&locks, &second, other * 1000, 10, LATH_EXCLUSIVE_RANGE);
-	CHECK(!ret || ret == -EDEADLK);
+	assert(!ret || ret == -EDEADLK);
 	refused += ret != 0;
 	if (!ret)
 		lath_range_unlock(&locks, &second);
@@ -147,19 +140,19 @@ static void cycles_are_left(void)
 	int round;
 
 	config.flags = LATH_RANGE_DEADLOCKS;
-	CHECK(!lath_range_locks_init(&locks, &config));
-	CHECK(!pthread_barrier_init(&both, NULL, 2));
+	assert(!lath_range_locks_init(&locks, &config));
+	assert(!pthread_barrier_init(&both, NULL, 2));
 	for (round = 0; round < 200; round++) {
 		for (i = 0; i < 2; i++)
-			CHECK(!pthread_create(&thread[i], NULL, cross, (void *)i));
+			assert(!pthread_create(&thread[i], NULL, cross, (void *)i));
 		for (i = 0; i < 2; i++)
 			pthread_join(thread[i], NULL);
-		CHECK(!lath_range_trylock(&locks, &all, 0, 2000, LATH_EXCLUSIVE_RANGE));
+		assert(!lath_range_trylock(&locks, &all, 0, 2000, LATH_EXCLUSIVE_RANGE));
 		lath_range_unlock(&locks, &all);
 	}
-	CHECK(refused == 200); /* in each round one of the two */
+	assert(refused == 200); /* in each round one of the two */
 	pthread_barrier_destroy(&both);
-	CHECK(!lath_range_locks_verify(&locks));
+	assert(!lath_range_locks_verify(&locks));
 	lath_range_locks_fini(&locks);
 }
 
@@ -170,8 +163,8 @@ static void *wait_long(void *arg)
 	struct lath_range_hold hold;
 
 	(void)arg;
-	CHECK(lath_range_timedlock(&locks, &hold, 5, 5, LATH_SHARED_RANGE, 300000000) ==
-	      -ETIMEDOUT);
+	assert(lath_range_timedlock(&locks, &hold, 5, 5, LATH_SHARED_RANGE, 300000000) ==
+	       -ETIMEDOUT);
 	for (;;)
 		pause(); /* a cancellation point */
 	return NULL;
@@ -182,16 +175,16 @@ static void cancelled_waits_leave_nothing(void)
 	struct lath_range_hold hold, next_hold;
 	pthread_t thread;
 
-	CHECK(!lath_range_locks_init(&locks, NULL));
-	CHECK(!lath_range_lock(&locks, &hold, 0, 8, LATH_EXCLUSIVE_RANGE));
-	CHECK(!pthread_create(&thread, NULL, wait_long, NULL));
+	assert(!lath_range_locks_init(&locks, NULL));
+	assert(!lath_range_lock(&locks, &hold, 0, 8, LATH_EXCLUSIVE_RANGE));
+	assert(!pthread_create(&thread, NULL, wait_long, NULL));
 	usleep(50000);
-	CHECK(!pthread_cancel(thread));
+	assert(!pthread_cancel(thread));
 	pthread_join(thread, NULL);
-	CHECK(!lath_range_trylock(&locks, &next_hold, 8, 100, LATH_EXCLUSIVE_RANGE));
+	assert(!lath_range_trylock(&locks, &next_hold, 8, 100, LATH_EXCLUSIVE_RANGE));
 	lath_range_unlock(&locks, &hold);
 	lath_range_unlock(&locks, &next_hold);
-	CHECK(!lath_range_locks_verify(&locks));
+	assert(!lath_range_locks_verify(&locks));
 	lath_range_locks_fini(&locks);
 }
 
@@ -214,8 +207,8 @@ static void *wait_for_edge(void *arg)
 	const struct growth *growth = arg;
 	struct lath_range_hold hold;
 
-	CHECK(lath_range_timedlock(&locks, &hold, 0, growth->size, LATH_EXCLUSIVE_RANGE,
-				   50000000) == -ETIMEDOUT);
+	assert(lath_range_timedlock(&locks, &hold, 0, growth->size, LATH_EXCLUSIVE_RANGE,
+				    50000000) == -ETIMEDOUT);
 	return NULL;
 }
 
@@ -225,17 +218,17 @@ static void grown_is_waited_for(const struct growth *growth)
 	pthread_t thread;
 	int i;
 
-	CHECK(!lath_range_locks_init(&locks, NULL));
-	CHECK(!lath_range_lock(&locks, &edge, growth->size - 1, 1, LATH_EXCLUSIVE_RANGE));
-	CHECK(!pthread_create(&thread, NULL, wait_for_edge, (void *)(uintptr_t)growth));
+	assert(!lath_range_locks_init(&locks, NULL));
+	assert(!lath_range_lock(&locks, &edge, growth->size - 1, 1, LATH_EXCLUSIVE_RANGE));
+	assert(!pthread_create(&thread, NULL, wait_for_edge, (void *)(uintptr_t)growth));
 	for (waiting = i = 0; !waiting && i < 100; i++) {
 		usleep(500);
 		lath_range_each(&locks, note_waiting, NULL);
 	}
-	CHECK(!lath_range_resize(&locks, &edge, growth->size - 1, growth->grown));
+	assert(!lath_range_resize(&locks, &edge, growth->size - 1, growth->grown));
 	pthread_join(thread, NULL);
 	lath_range_unlock(&locks, &edge);
-	CHECK(!lath_range_locks_verify(&locks));
+	assert(!lath_range_locks_verify(&locks));
 	lath_range_locks_fini(&locks);
 }
 
@@ -245,7 +238,7 @@ static void *wait_for_all(void *arg)
 	struct lath_range_hold hold;
 
 	(void)arg;
-	CHECK(!lath_range_lock(&locks, &hold, 0, 256, LATH_EXCLUSIVE_RANGE));
+	assert(!lath_range_lock(&locks, &hold, 0, 256, LATH_EXCLUSIVE_RANGE));
 	lath_range_unlock(&locks, &hold);
 	return NULL;
 }
@@ -255,15 +248,15 @@ static void waiting_is_not_overtaken(void)
 	struct lath_range_hold first, hold;
 	pthread_t thread;
 
-	CHECK(!lath_range_locks_init(&locks, NULL));
-	CHECK(!lath_range_lock(&locks, &first, 0, 1, LATH_EXCLUSIVE_RANGE));
-	CHECK(!pthread_create(&thread, NULL, wait_for_all, NULL));
+	assert(!lath_range_locks_init(&locks, NULL));
+	assert(!lath_range_lock(&locks, &first, 0, 1, LATH_EXCLUSIVE_RANGE));
+	assert(!pthread_create(&thread, NULL, wait_for_all, NULL));
 	for (waiting = 0; !waiting; usleep(500))
 		lath_range_each(&locks, note_waiting, NULL);
-	CHECK(lath_range_trylock(&locks, &hold, 100, 1, LATH_EXCLUSIVE_RANGE) == -EBUSY);
+	assert(lath_range_trylock(&locks, &hold, 100, 1, LATH_EXCLUSIVE_RANGE) == -EBUSY);
 	lath_range_unlock(&locks, &first);
 	pthread_join(thread, NULL);
-	CHECK(!lath_range_locks_verify(&locks));
+	assert(!lath_range_locks_verify(&locks));
 	lath_range_locks_fini(&locks);
 }
 
@@ -302,7 +295,7 @@ static void begin_wait(struct wait *w)
 {
 	int now = 0;
 
-	CHECK(!pthread_create(&w->thread, NULL, wait_and_unlock, w));
+	assert(!pthread_create(&w->thread, NULL, wait_and_unlock, w));
 	for (n_waiting++; now < n_waiting; usleep(200)) {
 		now = 0;
 		lath_range_each(&locks, count_waiting, &now);
@@ -323,9 +316,10 @@ static void larger_ones_do_not_overtake(void)
 	uint64_t i;
 
 	config.flags = LATH_RANGE_DEADLOCKS;
-	CHECK(!lath_range_locks_init(&locks, &config));
+	assert(!lath_range_locks_init(&locks, &config));
 	for (i = 0; i < 3; i++)
-		CHECK(!lath_range_lock_for(&locks, &hold[i], i, i, LATH_EXCLUSIVE_RANGE, 0, i + 1));
+		assert(!lath_range_lock_for(&locks, &hold[i], i, i, LATH_EXCLUSIVE_RANGE, 0,
+					    i + 1));
 	n_waiting = 0;
 	for (i = 0; i < 4; i++) {
 		waits_of[i] = ask[i];
@@ -336,9 +330,9 @@ static void larger_ones_do_not_overtake(void)
 	lath_range_unlock(&locks, &hold[0]);
 	for (i = 0; i < 4; i++) {
 		pthread_join(waits_of[i].thread, NULL);
-		CHECK(!waits_of[i].result);
+		assert(!waits_of[i].result);
 	}
-	CHECK(!lath_range_locks_verify(&locks));
+	assert(!lath_range_locks_verify(&locks));
 	lath_range_locks_fini(&locks);
 }
 
@@ -352,8 +346,8 @@ static double cost_of_wait(int n)
 	int i;
 
 	config.flags = LATH_RANGE_DEADLOCKS;
-	CHECK(!lath_range_locks_init(&locks, &config));
-	CHECK(!lath_range_lock_for(&locks, &all, 0, UINT64_MAX, LATH_EXCLUSIVE_RANGE, 0, 1));
+	assert(!lath_range_locks_init(&locks, &config));
+	assert(!lath_range_lock_for(&locks, &all, 0, UINT64_MAX, LATH_EXCLUSIVE_RANGE, 0, 1));
 	n_waiting = 0;
 	for (i = 0; i < n; i++) {
 		waits_of[i] =
@@ -363,19 +357,19 @@ static double cost_of_wait(int n)
 	}
 	for (i = 0; i < 10; i++) {
 		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &a);
-		CHECK(lath_range_lock_for(&locks, &hold, 5, 5, LATH_EXCLUSIVE_RANGE, 1000, 9999) ==
-		      -ETIMEDOUT);
+		assert(lath_range_lock_for(&locks, &hold, 5, 5, LATH_EXCLUSIVE_RANGE, 1000, 9999) ==
+		       -ETIMEDOUT);
 		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &b);
 		took = (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) * 1e-9;
 		least = took < least ? took : least;
 	}
 	/* the owner of all keys asks for one of them: a cycle of one */
-	CHECK(lath_range_lock_for(&locks, &hold, 5, 5, LATH_EXCLUSIVE_RANGE, UINT64_MAX, 1) ==
-	      -EDEADLK);
+	assert(lath_range_lock_for(&locks, &hold, 5, 5, LATH_EXCLUSIVE_RANGE, UINT64_MAX, 1) ==
+	       -EDEADLK);
 	lath_range_unlock(&locks, &all);
 	for (i = 0; i < n; i++) {
 		pthread_join(waits_of[i].thread, NULL);
-		CHECK(!waits_of[i].result);
+		assert(!waits_of[i].result);
 	}
 	lath_range_locks_fini(&locks);
 	return least;
@@ -388,7 +382,7 @@ static void many_waits_are_cheap(void)
 
 	printf("one more wait: %.1f us behind %d, %.1f us behind %d\n", few * 1e6, WAITERS / 4,
 	       many * 1e6, WAITERS);
-	CHECK(many < 16 * few);
+	assert(many < 16 * few);
 }
 
 static atomic_int looks, turn;
@@ -397,7 +391,7 @@ static atomic_bool enough;
 /* Often for a thread that waits, as one does which must see signals. */
 static uint64_t look(void *arg)
 {
-	CHECK(arg == &looks);
+	assert(arg == &looks);
 	looks++;
 	return enough ? 0 : 1000000;
 }
@@ -406,8 +400,8 @@ static void *wait_in_order(void *arg)
 {
 	struct lath_range_hold hold;
 
-	CHECK(!lath_range_lock(&locks, &hold, 0, 10, LATH_EXCLUSIVE_RANGE));
-	CHECK(turn++ == (int)(intptr_t)arg);
+	assert(!lath_range_lock(&locks, &hold, 0, 10, LATH_EXCLUSIVE_RANGE));
+	assert(turn++ == (int)(intptr_t)arg);
 	lath_range_unlock(&locks, &hold);
 	return NULL;
 }
@@ -424,10 +418,10 @@ static void looks_keep_the_place(void)
 
 	config.look = look;
 	config.look_arg = &looks;
-	CHECK(!lath_range_locks_init(&locks, &config));
-	CHECK(!lath_range_lock(&locks, &first, 0, 10, LATH_EXCLUSIVE_RANGE) && !looks);
+	assert(!lath_range_locks_init(&locks, &config));
+	assert(!lath_range_lock(&locks, &first, 0, 10, LATH_EXCLUSIVE_RANGE) && !looks);
 	for (i = 0; i < 3; i++) {
-		CHECK(!pthread_create(&thread[i], NULL, wait_in_order, (void *)(intptr_t)i));
+		assert(!pthread_create(&thread[i], NULL, wait_in_order, (void *)(intptr_t)i));
 		for (n = 0; n <= i; usleep(500)) {
 			n = 0;
 			lath_range_each(&locks, count_waiting, &n);
@@ -438,17 +432,17 @@ static void looks_keep_the_place(void)
 	lath_range_unlock(&locks, &first);
 	for (i = 0; i < 3; i++)
 		pthread_join(thread[i], NULL);
-	CHECK(turn == 3);
-	CHECK(!lath_range_lock(&locks, &first, 0, 10, LATH_EXCLUSIVE_RANGE));
+	assert(turn == 3);
+	assert(!lath_range_lock(&locks, &first, 0, 10, LATH_EXCLUSIVE_RANGE));
 	n_waiting = 0;
 	begin_wait(&gives_up);
 	enough = true;
 	pthread_join(gives_up.thread, NULL);
-	CHECK(gives_up.result == -EINTR);
-	CHECK(!lath_range_trylock(&locks, &hold, 10, 90, LATH_EXCLUSIVE_RANGE));
+	assert(gives_up.result == -EINTR);
+	assert(!lath_range_trylock(&locks, &hold, 10, 90, LATH_EXCLUSIVE_RANGE));
 	lath_range_unlock(&locks, &hold);
 	lath_range_unlock(&locks, &first);
-	CHECK(!lath_range_locks_verify(&locks));
+	assert(!lath_range_locks_verify(&locks));
 	lath_range_locks_fini(&locks);
 }
 
@@ -461,7 +455,7 @@ int main(void)
 	few.buckets = 2;
 	few.flags = LATH_RANGE_DEADLOCKS;
 	counters_are_protected(&few);
-	CHECK(timeouts);
+	assert(timeouts);
 	cycles_are_left();
 	cancelled_waits_leave_nothing();
 	for (i = 0; i < sizeof(growths) / sizeof(growths[0]); i++)

@@ -4,20 +4,12 @@
  * checksums are made right first, so that what lies behind them is reached too. What is loaded is
  * true, and is saved as it was loaded.
  */
+#undef NDEBUG
+#include <assert.h>
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "lathwork/space.h"
-
-#define CHECK(condition)                                     \
-	do {                                                 \
-		if (!(condition)) {                          \
-			fprintf(stderr, "%s\n", #condition); \
-			abort();                             \
-		}                                            \
-	} while (0)
 
 enum { HEADER = 32, BLOCK = 24, MOST = 1 << 16 };
 
@@ -88,7 +80,7 @@ static int write_stream(void *arg, const void *data, size_t size)
 {
 	struct stream *s = arg;
 
-	CHECK(size <= MOST - s->size);
+	assert(size <= MOST - s->size);
 	memcpy(s->data + s->size, data, size);
 	s->size += size;
 	return 0;
@@ -100,7 +92,7 @@ static struct lath_space *open_space(unsigned int flags)
 	struct lath_space *space;
 
 	config.flags = flags;
-	CHECK(!lath_space_create(&space, &config));
+	assert(!lath_space_create(&space, &config));
 	return space;
 }
 
@@ -112,13 +104,13 @@ static int load(struct stream *s, unsigned int flags, struct stream *copy)
 	char report[200];
 	int ret = lath_space_load(space, read_stream, s, 5, report, sizeof(report));
 
-	CHECK(!ret || ret == -EBADMSG || ret == -EINVAL || ret == -EBUSY || ret == -ENOMEM);
-	CHECK(!lath_space_verify(space, NULL, 0));
+	assert(!ret || ret == -EBADMSG || ret == -EINVAL || ret == -EBUSY || ret == -ENOMEM);
+	assert(!lath_space_verify(space, NULL, 0));
 	lath_space_get_stats(space, &stats);
-	CHECK(!ret || !stats.allocated);
+	assert(!ret || !stats.allocated);
 	copy->size = copy->at = 0;
 	if (!ret)
-		CHECK(!lath_space_save(space, write_stream, copy));
+		assert(!lath_space_save(space, write_stream, copy));
 	lath_space_destroy(space);
 	return ret;
 }
@@ -138,7 +130,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		mend(&s);
 	if (load(&s, flags, &once))
 		return 0;
-	CHECK(!load(&once, flags ^ LATH_SPACE_NO_ARENAS, &twice));
-	CHECK(once.size == twice.size && !memcmp(once.data, twice.data, once.size));
+	assert(!load(&once, flags ^ LATH_SPACE_NO_ARENAS, &twice));
+	assert(once.size == twice.size && !memcmp(once.data, twice.data, once.size));
 	return 0;
 }
