@@ -205,12 +205,16 @@ struct lath_bytes_cursor {
 	uint64_t ahead[LATH_BYTES_AHEAD];
 };
 
-LATH_API void lath_bytes_cursor_init(struct lath_bytes_cursor *cursor, struct lath_bytes *set);
 /* Init a cursor that moves over the records whose keys begin with `size` bytes at `prefix`, which
  * stay there, and over no others. */
 LATH_API void lath_bytes_cursor_init_prefix(struct lath_bytes_cursor *cursor,
 					    struct lath_bytes *set, const void *prefix,
 					    uint64_t size);
+static inline void lath_bytes_cursor_init(struct lath_bytes_cursor *cursor, struct lath_bytes *set)
+{
+	lath_bytes_cursor_init_prefix(cursor, set, NULL, 0);
+}
+
 /* Move to the first record at or after the key and tag / the last one at or before / the record
  * after / before the one the cursor is at. Return 1 (*value is set) or 0: there is none, and
  * the cursor stays. If it stands nowhere, next moves to the first record and prev to the last one.

@@ -37,8 +37,10 @@
 #error "lathwork needs Linux"
 #endif
 #ifdef __KERNEL__
+#include <linux/errno.h>
 #include <linux/types.h>
 #else
+#include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
 #endif
@@ -207,30 +209,6 @@ struct lath_allocator {
 	void (*free)(void *ctx, void *block, size_t size);
 	void *ctx;
 };
-
-#ifndef __KERNEL__
-/*
- * A lath_allocator over functions like malloc() and free(), for programs that have their own and
- * whose blocks are aligned to 8 or 16 bytes only: a server's, an arena's. Each block costs 16 bytes
- * and the alignment more (nodes and chunks of nodes ask for 64 bytes, and are larger than 1 KiB).
- *
- *     static struct lath_malloc memory = { my_malloc, my_free, 0 };
- *     struct lath_allocator allocator = lath_malloc_allocator(&memory);
- *     config.allocator = &allocator;
- *
- * The struct stays where it is as long as the allocator is used. Both functions may be called from
- * several threads at once.
- */
-struct lath_malloc {
-	void *(*alloc)(size_t size); /* NULL: no memory */
-	void (*free)(void *block);
-	uint64_t bytes; /* counted by the library; 0 at first */
-};
-
-LATH_API struct lath_allocator lath_malloc_allocator(struct lath_malloc *over);
-/* Returns the bytes that alloc() was asked for and free() has not got back. */
-LATH_API uint64_t lath_malloc_bytes(const struct lath_malloc *over);
-#endif
 
 enum lath_layout {
 	LATH_RANGES = 0, /* items are [key, key + size) */

@@ -69,12 +69,10 @@ LATH_API int lath_cursor_prev(struct lath_cursor *cursor, struct lath_item *item
  * the thread is in a read-side critical section until the call that unlocks. */
 LATH_API int lath_cursor_lock(struct lath_cursor *cursor, uint64_t key, uint64_t *low,
 			      uint64_t *last);
-/* Find the last item with key <= `key` / the first one with key >= `key` in the locked leaf. Return
- * 1, or 0: there is none in this leaf, or no leaf is locked. */
+/* Find the last item with key <= `key` in the locked leaf. Returns 1, or 0: there is none in this
+ * leaf, or no leaf is locked. */
 LATH_API int lath_cursor_locked_floor(const struct lath_cursor *cursor, uint64_t key,
 				      struct lath_item *item);
-LATH_API int lath_cursor_locked_ceiling(const struct lath_cursor *cursor, uint64_t key,
-					struct lath_item *item);
 /* Inserts an item that begins in the locked leaf; unlocks in any case. 0 | -EEXIST (*conflict) |
  * -EINVAL: no leaf is locked, or not a range that begins in this leaf | -EAGAIN: the leaf was full
  * and now has room; lock and decide again */

@@ -28,7 +28,7 @@
  *
  * Threads. No call needs a lock of the caller's. Which calls may run concurrently:
  *   lookup, lookup_pin, get, overlap, ceiling, floor, first, last, scans, batch lookups, count,
- *   rank, select, count_range, digest, clone (of the index it reads), prefetch: with all but X
+ *   rank, select, count_range, clone (of the index it reads), prefetch: with all but X
  *   insert, erase, replace, resize, split, join, erase_range, clear, store_range,
  *   batches, prepare, trim: with all but X
  *   verify, dump: with each other and with reads only
@@ -187,15 +187,18 @@ LATH_API int lath_index_overlap_item(struct lath_index *index, uint64_t key, uin
 LATH_API int lath_index_ceiling_item(struct lath_index *index, uint64_t key,
 				     struct lath_item *found);
 LATH_API int lath_index_floor_item(struct lath_index *index, uint64_t key, struct lath_item *found);
-LATH_API int lath_index_first_item(struct lath_index *index, struct lath_item *found);
-LATH_API int lath_index_last_item(struct lath_index *index, struct lath_item *found);
+static inline int lath_index_first_item(struct lath_index *index, struct lath_item *found)
+{
+	return lath_index_ceiling_item(index, 0, found);
+}
+static inline int lath_index_last_item(struct lath_index *index, struct lath_item *found)
+{
+	return lath_index_floor_item(index, ~(uint64_t)0, found);
+}
 
-/* As lath_index_lookup_item() and lath_index_overlap_item(), for a caller in a read-side critical
- * section of the index's flavour. */
+/* As lath_index_lookup_item(), for a caller in a read-side critical section of the index's flavour. */
 LATH_API int lath_index_lookup_item_rcu(struct lath_index *index, uint64_t point,
 					struct lath_item *found);
-LATH_API int lath_index_overlap_item_rcu(struct lath_index *index, uint64_t key, uint64_t size,
-					 struct lath_item *found);
 
 /*
  * Find the item that covers point and take a reference to what it leads to: 0 (*found: the item;
@@ -369,13 +372,6 @@ LATH_API uint32_t lath_index_layout(void);
  */
 LATH_API int lath_index_clone(struct lath_index *copy, struct lath_index *index,
 			      const struct lath_config *config);
-/* Returns a number that depends on the items alone, not on how the index came to have them: equal
- * indexes have equal digests, and others differ but for one case in 2^64. digest, unless NULL:
- * returns what stands for an item's value, for values that are addresses. No defence against
- * somebody who looks for two sets with one digest. In O(n), as a scan (P2). */
-LATH_API uint64_t lath_index_digest(struct lath_index *index,
-				    uint64_t (*digest)(void *arg, const struct lath_item *item),
-				    void *arg);
 /* Returns the number of items: leaf by leaf in O(n) as a scan (P2), or with LATH_RANKS as
  * lath_index_count_range(). */
 LATH_API uint64_t lath_index_count(struct lath_index *index);
@@ -388,20 +384,16 @@ LATH_API int lath_index_verify(struct lath_index *index, int level, char *report
 			       size_t report_size);
 
 /*
- * Print the index for a person (LATH_DUMP_TEXT), for Graphviz (LATH_DUMP_DOT) or for a program
- * (LATH_DUMP_JSON), piece by piece. Concurrently with reads only.
- *
- * LATH_DUMP_JSON is a JSON object per line and node, from the root's level down, each level from
- * left to right: the node's address, its right sibling's (0: none), level, state ("alive" or
- * "half-dead"), fence keys "low" and "last", version, "cap" (entries it has room for), "used",
- * "shift", "base", what a search compares first ("heads", a number per used entry, or "pivots"),
- * and "entries": [key, size, value, live] for each used one, erased entries included. In inner
- * nodes the value is the child's address. With LATH_HOLES also "room", a bound of its longest free
- * run between two items.
+ * Print the index, piece by piece. Concurrently with reads only. A JSON object per line and node,
+ * from the root's level down, each level from left to right: the node's address, its right
+ * sibling's (0: none), level, state ("alive" or "half-dead"), fence keys "low" and "last", version,
+ * "cap" (entries it has room for), "used", "shift", "base", what a search compares first ("heads", a
+ * number per used entry, or "pivots"), and "entries": [key, size, value, live] for each used one,
+ * erased entries included. In inner nodes the value is the child's address. With LATH_HOLES also
+ * "room", a bound of its longest free run between two items.
  */
-enum lath_dump_format { LATH_DUMP_TEXT, LATH_DUMP_DOT, LATH_DUMP_JSON };
-LATH_API void lath_index_dump(struct lath_index *index, enum lath_dump_format format,
-			      void (*write)(void *arg, const char *text), void *arg);
+LATH_API void lath_index_dump(struct lath_index *index, void (*write)(void *arg, const char *text),
+			      void *arg);
 
 /* Slot mode: the same calls on embedded slots. */
 static inline struct lath_slot *lath_item_slot(const struct lath_item *item)

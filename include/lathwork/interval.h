@@ -97,15 +97,6 @@ LATH_API int lath_intervals_insert(struct lath_intervals *set,
 /* Erase one interval with these bounds and this value: 0 | -ENOENT. Never allocates. */
 LATH_API int lath_intervals_erase(struct lath_intervals *set, const struct lath_interval *interval);
 
-/* Copy at most max intervals that cover point / that have a key in common with the range from first
- * to end / that lie within it. Return the number copied. If it is max there may be more: use an
- * iterator. */
-LATH_API size_t lath_intervals_stab(struct lath_intervals *set, uint64_t point,
-				    struct lath_interval *found, size_t max);
-LATH_API size_t lath_intervals_overlap(struct lath_intervals *set, uint64_t first, uint64_t end,
-				       struct lath_interval *found, size_t max);
-LATH_API size_t lath_intervals_within(struct lath_intervals *set, uint64_t first, uint64_t end,
-				      struct lath_interval *found, size_t max);
 /* Returns how many intervals have a key in common with the range; looks at each of them. */
 LATH_API uint64_t lath_intervals_count_overlap(struct lath_intervals *set, uint64_t first,
 					       uint64_t end);
@@ -142,6 +133,36 @@ LATH_API int lath_interval_next(struct lath_interval_iter *iter, struct lath_int
 /* The next intervals, at most max. Returns their number; less than max: there are no more. */
 LATH_API size_t lath_interval_next_batch(struct lath_interval_iter *iter,
 					 struct lath_interval *found, size_t max);
+
+/* Copy at most max intervals that cover point / that have a key in common with the range from first
+ * to end / that lie within it. Return the number copied. If it is max there may be more: use an
+ * iterator. */
+static inline size_t lath_intervals_stab(struct lath_intervals *set, uint64_t point,
+					 struct lath_interval *found, size_t max)
+{
+	struct lath_interval_iter iter;
+
+	lath_interval_iter_stab(&iter, set, point);
+	return lath_interval_next_batch(&iter, found, max);
+}
+
+static inline size_t lath_intervals_overlap(struct lath_intervals *set, uint64_t first,
+					    uint64_t end, struct lath_interval *found, size_t max)
+{
+	struct lath_interval_iter iter;
+
+	lath_interval_iter_overlap(&iter, set, first, end);
+	return lath_interval_next_batch(&iter, found, max);
+}
+
+static inline size_t lath_intervals_within(struct lath_intervals *set, uint64_t first, uint64_t end,
+					   struct lath_interval *found, size_t max)
+{
+	struct lath_interval_iter iter;
+
+	lath_interval_iter_within(&iter, set, first, end);
+	return lath_interval_next_batch(&iter, found, max);
+}
 
 struct lath_intervals_stats {
 	uint64_t items;

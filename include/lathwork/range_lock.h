@@ -121,26 +121,50 @@ LATH_API int lath_range_locks_init(struct lath_range_locks *locks,
 /* No range is held or waited for. Excludes all other calls. */
 LATH_API void lath_range_locks_fini(struct lath_range_locks *locks);
 
-/* Lock [key, key + size); waits. 0 | -EINVAL: size is 0, or the range ends behind 2^64 |
- * -EDEADLK (LATH_RANGE_DEADLOCKS) | -EINTR (`look`). */
-LATH_API int lath_range_lock(struct lath_range_locks *locks, struct lath_range_hold *hold,
-			     uint64_t key, uint64_t size, enum lath_range_mode mode);
-/* As lath_range_lock(), but returns -EBUSY where that one would wait. */
-LATH_API int lath_range_trylock(struct lath_range_locks *locks, struct lath_range_hold *hold,
-				uint64_t key, uint64_t size, enum lath_range_mode mode);
-/* As lath_range_lock(), but returns -ETIMEDOUT after this many nanoseconds. */
-LATH_API int lath_range_timedlock(struct lath_range_locks *locks, struct lath_range_hold *hold,
-				  uint64_t key, uint64_t size, enum lath_range_mode mode,
-				  uint64_t nanoseconds);
-/* Lock all keys; waits. As lath_range_lock(). */
-LATH_API int lath_range_lock_all(struct lath_range_locks *locks, struct lath_range_hold *hold,
-				 enum lath_range_mode mode);
-/* The general form: the keys from first to last, for an owner such as a transaction; 0: the calling
- * thread. nanoseconds as lath_range_timedlock(); UINT64_MAX waits as long as it takes, 0 does not
- * wait (-EBUSY). -EINVAL: last < first. */
+/* Lock the keys from first to last, for an owner such as a transaction; 0: the calling thread.
+ * nanoseconds: UINT64_MAX waits as long as it takes; 0 does not wait: -EBUSY. 0 | -EINVAL: last <
+ * first | -ETIMEDOUT | -EDEADLK (LATH_RANGE_DEADLOCKS) | -EINTR (`look`). */
 LATH_API int lath_range_lock_for(struct lath_range_locks *locks, struct lath_range_hold *hold,
 				 uint64_t first, uint64_t last, enum lath_range_mode mode,
 				 uint64_t nanoseconds, uint64_t owner);
+/* As lath_range_lock_for() for the calling thread: [key, key + size). -EINVAL: size is 0, or the
+ * range ends behind 2^64. lock waits; trylock does not: -EBUSY; timedlock waits so many
+ * nanoseconds: -ETIMEDOUT; lock_all locks all keys. */
+static inline int lath_range_lock_sized(struct lath_range_locks *locks,
+					struct lath_range_hold *hold, uint64_t key, uint64_t size,
+					enum lath_range_mode mode, uint64_t nanoseconds)
+{
+	if (!size || size - 1 > ~(uint64_t)0 - key)
+		return -EINVAL;
+	return lath_range_lock_for(locks, hold, key, key + (size - 1), mode, nanoseconds, 0);
+}
+
+static inline int lath_range_lock(struct lath_range_locks *locks, struct lath_range_hold *hold,
+				  uint64_t key, uint64_t size, enum lath_range_mode mode)
+{
+	return lath_range_lock_sized(locks, hold, key, size, mode, ~(uint64_t)0);
+}
+
+static inline int lath_range_trylock(struct lath_range_locks *locks, struct lath_range_hold *hold,
+				     uint64_t key, uint64_t size, enum lath_range_mode mode)
+{
+	return lath_range_lock_sized(locks, hold, key, size, mode, 0);
+}
+
+static inline int lath_range_timedlock(struct lath_range_locks *locks, struct lath_range_hold *hold,
+				       uint64_t key, uint64_t size, enum lath_range_mode mode,
+				       uint64_t nanoseconds)
+{
+	int ret = lath_range_lock_sized(locks, hold, key, size, mode, nanoseconds);
+
+	return ret == -EBUSY ? -ETIMEDOUT : ret;
+}
+
+static inline int lath_range_lock_all(struct lath_range_locks *locks, struct lath_range_hold *hold,
+				      enum lath_range_mode mode)
+{
+	return lath_range_lock_for(locks, hold, 0, ~(uint64_t)0, mode, ~(uint64_t)0, 0);
+}
 
 /* Unlock a range that is held. Wakes those whose turn it is. */
 LATH_API void lath_range_unlock(struct lath_range_locks *locks, struct lath_range_hold *hold);
@@ -167,9 +191,6 @@ struct lath_range_info {
  * the call. fn must not call back. */
 LATH_API void lath_range_each(struct lath_range_locks *locks,
 			      void (*fn)(void *arg, const struct lath_range_info *info), void *arg);
-/* As lath_range_each(), in lines of text, for debugging. */
-LATH_API void lath_range_dump(struct lath_range_locks *locks,
-			      void (*write)(void *arg, const char *text), void *arg);
 /* 0, or the number of the broken invariant (src/lock/range_lock.c), for tests. No other call runs.
  */
 LATH_API int lath_range_locks_verify(struct lath_range_locks *locks);

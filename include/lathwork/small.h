@@ -105,13 +105,9 @@ LATH_API int lath_small_lookup_item(const struct lath_small *small, uint64_t poi
 				    struct lath_item *found);
 LATH_API int lath_small_ceiling_item(const struct lath_small *small, uint64_t key,
 				     struct lath_item *found);
-LATH_API int lath_small_floor_item(const struct lath_small *small, uint64_t key,
-				   struct lath_item *found);
 
 /* As the calls of lath_index: they return the number of items that were copied, and set *next, if
  * not NULL, if that is max. */
-LATH_API size_t lath_small_scan(const struct lath_small *small, uint64_t from, uint64_t last,
-				struct lath_item *items, size_t max, uint64_t *next);
 LATH_API size_t lath_small_scan_values(const struct lath_small *small, uint64_t from, uint64_t last,
 				       uint64_t *keys, uint64_t *values, size_t max,
 				       uint64_t *next);
@@ -121,7 +117,6 @@ LATH_API size_t lath_small_scan_back(const struct lath_small *small, uint64_t fr
 /* Returns the number of items, in constant time. */
 LATH_API uint64_t lath_small_count(const struct lath_small *small);
 /* With LATH_RANKS: numbers of items, or -EINVAL without; select: 0 | -ENOENT | -EINVAL */
-LATH_API int64_t lath_small_rank(const struct lath_small *small, uint64_t key);
 LATH_API int64_t lath_small_count_range(const struct lath_small *small, uint64_t from,
 					uint64_t last);
 LATH_API int lath_small_select(const struct lath_small *small, uint64_t rank,

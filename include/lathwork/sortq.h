@@ -186,8 +186,14 @@ LATH_API size_t lath_sortq_memsize(const struct lath_sortq_config *config,
  */
 LATH_API int lath_sortq_init(struct lath_sortq *queue, const struct lath_sortq_config *config,
 			     struct lath_request_pool *pool, void *memory);
-/* Returns "hybrid" or "fifo"; "?" for another number; never NULL. */
-LATH_API const char *lath_sortq_engine_name(enum lath_sortq_engine engine);
+/* Returns "hybrid" or "fifo"; "?" for another number. */
+static inline const char *lath_sortq_engine_name(enum lath_sortq_engine engine)
+{
+	if (engine == LATH_SORTQ_HYBRID)
+		return "hybrid";
+	return engine == LATH_SORTQ_FIFO ? "fifo" : "?";
+}
+
 /* Returns "scalar", "avx2" or "avx512" for the hybrid, "none" for the FIFO. */
 LATH_API const char *lath_sortq_simd_name(const struct lath_sortq *queue);
 
@@ -285,8 +291,14 @@ LATH_API size_t lath_sortq_dispatch_batch(struct lath_sortq *queue, struct lath_
  */
 LATH_API struct lath_request *lath_sortq_first_from(struct lath_sortq *queue, uint64_t sector);
 /* As first_from(zone), but NULL unless the request starts before zone + zone_sectors. */
-LATH_API struct lath_request *lath_sortq_first_in_zone(struct lath_sortq *queue, uint64_t zone,
-						       uint64_t zone_sectors);
+static inline struct lath_request *lath_sortq_first_in_zone(struct lath_sortq *queue, uint64_t zone,
+							    uint64_t zone_sectors)
+{
+	struct lath_request *request = lath_sortq_first_from(queue, zone);
+
+	return request && request->sector - zone < zone_sectors ? request : NULL;
+}
+
 /* Return the neighbour in sweep order, not across a barrier; NULL at the end, for a request that
  * waits behind a barrier, and for one that is not in this queue. */
 LATH_API struct lath_request *lath_sortq_next(struct lath_sortq *queue,
@@ -303,7 +315,12 @@ LATH_API uint64_t lath_sortq_head(const struct lath_sortq *queue);
  * if its time is not after now, else NULL. Times may wrap around, as jiffies do: `time` is not
  * after `now` if now - time, modulo 2^64, is below 2^63. */
 LATH_API struct lath_request *lath_sortq_oldest(struct lath_sortq *queue);
-LATH_API struct lath_request *lath_sortq_expired(struct lath_sortq *queue, uint64_t now);
+static inline struct lath_request *lath_sortq_expired(struct lath_sortq *queue, uint64_t now)
+{
+	struct lath_request *request = lath_sortq_oldest(queue);
+
+	return request && (int64_t)(now - request->time) >= 0 ? request : NULL;
+}
 
 /* Requests inserted after this call leave after all those that are queued now. */
 LATH_API void lath_sortq_barrier(struct lath_sortq *queue);

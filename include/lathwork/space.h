@@ -233,10 +233,6 @@ struct lath_space_stats {
 /* Takes constant time: adds up 16 counters per segment and 32 slots. Exact if no other call is in
  * progress; otherwise each number may be off by what these calls take and free. */
 LATH_API void lath_space_get_stats(struct lath_space *space, struct lath_space_stats *stats);
-/* The holes of a segment outside arenas, estimated from at most max_leaves leaves (0: all), see
- * lath_index_hole_stats(). 0 | -ENOENT | -ENOMEM */
-LATH_API int lath_space_hole_stats(struct lath_space *space, unsigned int segment,
-				   uint64_t max_leaves, struct lath_hole_stats *stats);
 /* Returns 0, or the number of a broken rule, with a sentence in report. The caller excludes all
  * other calls. */
 LATH_API int lath_space_verify(struct lath_space *space, char *report, size_t report_size);

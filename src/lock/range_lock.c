@@ -451,41 +451,6 @@ int lath_range_lock_for(struct lath_range_locks *locks, struct lath_range_hold *
 			   owner ? owner : lath_thread_id());
 }
 
-/* Of [key, key + size) by the calling thread. */
-static __always_inline int lock_sized(struct lath_range_locks *locks, struct lath_range_hold *hold,
-				      u64 key, u64 size, enum lath_range_mode mode, u64 nanoseconds)
-{
-	if (!bounds_valid(key, size))
-		return -EINVAL;
-	return lock_bounds(locks, hold, key, key + (size - 1), mode, nanoseconds, lath_thread_id());
-}
-
-int lath_range_lock(struct lath_range_locks *locks, struct lath_range_hold *hold, u64 key, u64 size,
-		    enum lath_range_mode mode)
-{
-	return lock_sized(locks, hold, key, size, mode, FOREVER);
-}
-
-int lath_range_trylock(struct lath_range_locks *locks, struct lath_range_hold *hold, u64 key,
-		       u64 size, enum lath_range_mode mode)
-{
-	return lock_sized(locks, hold, key, size, mode, 0);
-}
-
-int lath_range_timedlock(struct lath_range_locks *locks, struct lath_range_hold *hold, u64 key,
-			 u64 size, enum lath_range_mode mode, u64 nanoseconds)
-{
-	int ret = lock_sized(locks, hold, key, size, mode, nanoseconds);
-
-	return ret == -EBUSY ? -ETIMEDOUT : ret;
-}
-
-int lath_range_lock_all(struct lath_range_locks *locks, struct lath_range_hold *hold,
-			enum lath_range_mode mode)
-{
-	return lock_bounds(locks, hold, 0, ~0ull, mode, FOREVER, lath_thread_id());
-}
-
 void lath_range_unlock(struct lath_range_locks *locks, struct lath_range_hold *hold)
 {
 	lath_lockdep_unlocked(&locks_of(locks)->lockdep, hold_of(hold)->owner == lath_thread_id());

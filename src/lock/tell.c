@@ -32,31 +32,6 @@ void lath_range_each(struct lath_range_locks *l,
 	}
 }
 
-struct text {
-	void (*write)(void *arg, const char *text);
-	void *arg;
-};
-
-static void dump_one(void *arg, const struct lath_range_info *info)
-{
-	struct text *text = arg;
-	char line[120];
-
-	snprintf(line, sizeof(line), "[%llx, %llx] %s, owner %llu%s\n",
-		 (unsigned long long)info->first, (unsigned long long)info->last,
-		 info->mode == LATH_EXCLUSIVE_RANGE ? "exclusive" : "shared",
-		 (unsigned long long)info->owner, info->waits ? ", waits" : "");
-	text->write(text->arg, line);
-}
-
-void lath_range_dump(struct lath_range_locks *locks, void (*write)(void *arg, const char *text),
-		     void *arg)
-{
-	struct text text = { write, arg };
-
-	lath_range_each(locks, dump_one, &text);
-}
-
 /* Is the range in the lists of the granules of its bounds? After it gave up keys it may be in one
  * more. */
 static bool listed(const struct locks *locks, const struct hold *hold)

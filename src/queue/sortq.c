@@ -169,13 +169,6 @@ int lath_sortq_init(struct lath_sortq *queue, const struct lath_sortq_config *gi
 	return 0;
 }
 
-const char *lath_sortq_engine_name(enum lath_sortq_engine engine)
-{
-	if (engine == LATH_SORTQ_HYBRID)
-		return "hybrid";
-	return engine == LATH_SORTQ_FIFO ? "fifo" : "?";
-}
-
 const char *lath_sortq_simd_name(const struct lath_sortq *queue)
 {
 	const struct sortq *q = queue_of(queue);
@@ -631,14 +624,6 @@ struct lath_request *lath_sortq_first_from(struct lath_sortq *queue, uint64_t se
 	return rq && rq->sector >= sector ? rq : NULL;
 }
 
-struct lath_request *lath_sortq_first_in_zone(struct lath_sortq *queue, uint64_t zone,
-					      uint64_t zone_sectors)
-{
-	struct lath_request *rq = lath_sortq_first_from(queue, zone);
-
-	return rq && rq->sector - zone < zone_sectors ? rq : NULL;
-}
-
 struct lath_request *lath_sortq_next(struct lath_sortq *queue, struct lath_request *rq)
 {
 	struct sortq *q = queue_of(queue);
@@ -690,13 +675,6 @@ struct lath_request *lath_sortq_oldest(struct lath_sortq *queue)
 	struct sortq *q = queue_of(queue);
 	u32 oldest = q->notes ? q->notes->newer : 0;
 	return oldest ? request_of(q, oldest - 1) : NULL;
-}
-
-struct lath_request *lath_sortq_expired(struct lath_sortq *queue, uint64_t now)
-{
-	struct lath_request *rq = lath_sortq_oldest(queue);
-
-	return rq && (int64_t)(now - rq->time) >= 0 ? rq : NULL;
 }
 
 uint32_t lath_sortq_count(const struct lath_sortq *queue)

@@ -85,22 +85,6 @@ int lath_space_segment_stats(struct lath_space *space, unsigned int number,
 	return out->keys ? 0 : -ENOENT;
 }
 
-int lath_space_hole_stats(struct lath_space *space, unsigned int number, uint64_t max_leaves,
-			  struct lath_hole_stats *stats)
-{
-	struct segment *segment = segment_number(space, number);
-	struct lath_index *index;
-	u64 low, last;
-
-	if (!segment || !segment_bounds(segment, &low, &last))
-		return -ENOENT;
-	/* without an index nothing was allocated outside of arenas: an empty one says so */
-	lath_call_enter();
-	index = space_index(space, &space->index);
-	lath_call_exit();
-	return index ? lath_index_hole_stats(index, low, last + 1, max_leaves, stats) : -ENOMEM;
-}
-
 void lath_space_get_stats(struct lath_space *space, struct lath_space_stats *stats)
 {
 	struct segment *segment;

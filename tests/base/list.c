@@ -68,9 +68,6 @@ static int insert_by_cursor(struct tape *tape, const struct lath_item *item,
 		there = oracle_floor(&oracle, item->key);
 		if (lath_cursor_locked_floor(&cursor, item->key, &look))
 			EXPECT(tape, there && oracle_same(there, &look));
-		there = oracle_ceiling(&oracle, item->key);
-		if (lath_cursor_locked_ceiling(&cursor, item->key, &look))
-			EXPECT(tape, there && oracle_same(there, &look));
 		*ret = lath_cursor_insert(&cursor, item, conflict);
 	} while (*ret == -EAGAIN && ++tries < 4);
 	return 0;

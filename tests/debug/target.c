@@ -39,7 +39,7 @@ static void write_dump(struct lath_index *index, const char *directory, const ch
 	snprintf(path, sizeof(path), "%s/%s.json", directory, name);
 	file = fopen(path, "w");
 	assert(file);
-	lath_index_dump(index, LATH_DUMP_JSON, put, file);
+	lath_index_dump(index, put, file);
 	assert(!fclose(file));
 }
 

@@ -48,7 +48,7 @@ class Rcu(C.Structure):
 def bind(lib):
     core.bind(lib, "lath_bytes_", """
         init:ippp fini:-pEp clear:-pEp insert:ipup erase:ippp replace:ipup erase_if:ipup replace_if:ipuup insert_batch:zpzpp
-        first_batch:zpzpnp find:ippp put:ippu get:ippp get_batch:zpzpp ceiling:ippp floor:ippp scan:zppnpz cursor_init:-pp
+        first_batch:zpzpnp find:ippp put:ippu get:ippp get_batch:zpzpp ceiling:ippp floor:ippp scan:zppnpz
         cursor_init_prefix:-pppu cursor_seek:ippp cursor_seek_floor:ippp cursor_next:ipp cursor_prev:ipp count:up rank:qppn select:ipup
         trees:up get_stats:-pp verify:ippz""", E=EACH_FN)
 
@@ -90,7 +90,7 @@ class BytesSubject(core.MemorySubject):
             if prefix:
                 lib.lath_bytes_cursor_init_prefix(C.byref(cursor), self.at, C.addressof(keep), len(prefix))
             else:
-                lib.lath_bytes_cursor_init(C.byref(cursor), self.at)
+                lib.lath_bytes_cursor_init_prefix(C.byref(cursor), self.at, None, 0)
             self.cursors.append([cursor, prefix, None, keep])
 
     def key_of(self, _ctx, value, key):

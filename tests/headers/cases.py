@@ -80,7 +80,7 @@ def config_of(allocator, flags=0):
 
 
 def index_cases(lib):
-    core.bind(lib, "lath_index_", "create:pp destroy:-ppp layout:n lookup_item_rcu:ipup overlap_item_rcu:ipuup")
+    core.bind(lib, "lath_index_", "create:pp destroy:-ppp layout:n lookup_item_rcu:ipup")
     (index, _raw), (copy, _raw2), memory, out, key = core.aligned(index_calls.Index), core.aligned(index_calls.Index), Memory(), Item(), U64()
     rcu, many = byte_keys.Rcu.in_dll(lib, "lath_rcu_auto"), (Item * 20000)(*((i, 1, i) for i in range(20000)))
     at, other = C.addressof(index), C.addressof(copy)
@@ -97,13 +97,11 @@ def index_cases(lib):
     wrong_configs("index_clone", lambda c: lib.lath_index_clone(other, at, c))
     starve("index_clone", lambda a: lib.lath_index_clone(other, at, config_of(a)), lambda: end(other))
     rcu.read_lock()
-    refuse(lib, "lath_index_", (), lambda: (lib.lath_index_count(at), lib.lath_index_digest(at, None, None)), [
+    refuse(lib, "lath_index_", (), lambda: lib.lath_index_count(at), [
         ("init", (None, None), EINVAL), ("init", (at + 8, None), EINVAL), ("layout", (), lib.lath_index_layout()),
-        ("destroy", (None, None, None), None), ("lookup_item_rcu", (at, 40, by(out)), ENOENT), ("lookup_item_rcu", (at, 139, by(out)), 0),
-        ("overlap_item_rcu", (at, 40, 60, by(out)), ENOENT), ("overlap_item_rcu", (at, 10, 0, by(out)), EINVAL),
-        ("overlap_item_rcu", (at, 2, MAX, by(out)), EINVAL), ("overlap_item_rcu", (at, 40, 61, by(out)), 0)])
+        ("destroy", (None, None, None), None), ("lookup_item_rcu", (at, 40, by(out)), ENOENT), ("lookup_item_rcu", (at, 139, by(out)), 0)])
     rcu.read_unlock()
-    Subject.same("overlap_item_rcu", out.tuple(), (100, 40, 7))
+    Subject.same("lookup_item_rcu", out.tuple(), (100, 40, 7))
     point = lambda i: by(Item(i, 1, 7))  # noqa: E731
     until(EAGAIN, "insert_preloaded", lambda i: lib.lath_index_insert_preloaded(at, point(100000 + i), by(index_calls.Preload()), None))
     cursor = index_calls.Cursor()
@@ -215,8 +213,7 @@ def set_cases(lib):
                                              (other, 15, 30, 1, EDEADLK)):
         expect(f"lock_for [{first}, {last}], owner {owner}", lib.lath_range_lock_for(at, by(hold), first, last, 1, MAX, owner), result)
     refuse(lib, "lath_range_", (at,), tuple, [
-        ("lock", (by(other), 100, 0, 1), EINVAL), ("lock", (by(other), 15, 1, 1), EINTR), ("timedlock", (by(other), 15, 1, 1, MAX), EINTR),
-        ("lock_all", (by(other), 1), EINTR), ("resize", (by(third), 12, 50), EDEADLK), ("resize", (by(mine), 10, 25), EINTR)])
+        ("lock_for", (by(other), 15, 14, 1, MAX, 0), EINVAL), ("lock_for", (by(other), 0, MAX, 1, MAX, 0), EINTR), ("resize", (by(third), 12, 50), EDEADLK), ("resize", (by(mine), 10, 25), EINTR)])
     expect("the hold", (mine.first, mine.last), (10, 19))
     for hold in (mine, far, third):
         lib.lath_range_unlock(at, by(hold))
@@ -251,7 +248,7 @@ def space_cases(lib):
         s.reserve(4, 4, 1)
         s.alloc(3, 0, 0, 2)
         return s
-    fixed, stats, key, item = fixture(), index_calls.HoleStats(), U64(), Item()
+    fixed, key, item = fixture(), U64(), Item()
     s, taken, to, found, hole = fixed.space, fixed.u.value, by(key), by(item), lambda *a: by(space.Hole(*a))
     mark = s.value + 1
     refuse(lib, "lath_space_", (s,), fixed.check_all, [
@@ -271,8 +268,7 @@ def space_cases(lib):
         ("load", (space.READ_FN(), None, 9, None, 0), EBUSY), ("load", (space.READ_FN(), None, mark, None, 0), EINVAL),
         ("save", (space.WRITE_FN(lambda *_: EIO), None), EIO)] + [
         (name, (number,) + args, ENOENT) for number in (2, 64, (1 << 32) - 1) for name, args in (
-            ("limit_segment", (UNIT,)), ("drain_segment", (1,)), ("remove_segment", ()), ("segment_stats", (by(space.Segment()),)),
-            ("hole_stats", (0, by(stats))))])
+            ("limit_segment", (UNIT,)), ("drain_segment", (1,)), ("remove_segment", ()), ("segment_stats", (by(space.Segment()),)))])
     fixed.change_segment(1, 1, 1)
     refuse(lib, "lath_space_", (s,), fixed.check_all, [("reserve", (16384 * UNIT, UNIT, 3), ENOSPC)])
     Subject.same("a key that none was given", key.value, 0)
@@ -321,15 +317,13 @@ def space_cases(lib):
     fixed.memory.arm(*OUT)
     refuse(lib, "lath_space_", (fixed.space,), fixed.check_all, [
         ("add_segment", (1 << 40, UNIT, 0), ENOMEM), ("alloc", (UNIT, 0, 3, to), ENOMEM), ("reserve", (UNIT, UNIT, 3), ENOMEM),
-        ("save", (space.WRITE_FN(lambda *_: 0), None), ENOMEM), ("hole_stats", (0, 0, by(stats)), ENOMEM)])
+        ("save", (space.WRITE_FN(lambda *_: 0), None), ENOMEM)])
     fixed.close()
 
 
 def sortq_cases(lib):
     core.bind(lib, "lath_sortq_", "simd_name:sp")
     size, end, config_size = C.sizeof(sortq.Request), sortq.LIMIT, C.sizeof(sortq.Config)
-    for number, text in ((7, b"?"), (-1, b"?"), (0, b"hybrid"), (6, b"fifo")):
-        Subject.same(f"engine_name of {number}", lib.lath_sortq_engine_name(number), text)
     for fifo, ages, lowest in itertools.product((0, 1), (0, sortq.AGES), (0, sortq.LOWEST)):
         # Requests 0 to 9 are queued; 10 to 12 never were; another queue holds 13.
         s = sortq.SortqSubject(lib, {"fifo": fifo, "flags": sortq.MERGES | sortq.CHECKED * (not fifo) | ages | lowest, "simd": 0, "count": 16,
@@ -371,7 +365,7 @@ def sortq_cases(lib):
             ("insert_slow", (request(4),), EEXIST), ("back_merged", (request(11),), ENOENT),
             ("insert_at", (by(found), request(4)), EEXIST), ("insert_batch", ((C.c_void_p * 2)(request(4), request(11)), 2), 0),
             ("front_merged", (request(13), 1), ENOENT), ("front_merged", (request(4), MAX), EINVAL), ("remove", (request(13),), ENOENT),
-            ("next", (request(13),), None), ("prev", (request(13),), None), ("first_in_zone", (MAX, MAX), None)])
+            ("next", (request(13),), None), ("prev", (request(13),), None)])
         Subject.same("simd_name", lib.lath_sortq_simd_name(q) == b"none", bool(fifo))
         expect("verify, count of another queue", (lib.lath_sortq_verify(other), lib.lath_sortq_count(other)), (0, 1))
         s.check_all()

@@ -48,11 +48,11 @@ def bind(lib):
     core.bind(lib, "lath_index_", """
         init:ipp fini:-pEp insert_item:ippp preload:ipp preload_release:-pp insert_preloaded:ipppp erase_item:ipup erase_item_at:ipup
         replace_item:ipuup replace_if:ipuuup erase_if:ipuup erase_sized:ipuup lookup_item:ipup overlap_item:ipuup ceiling_item:ipup
-        floor_item:ipup first_item:ipp last_item:ipp lookup_pin:ipupp resize:ipuu split:ipuu erase_part:ippp join:ipuJpp
+        floor_item:ipup lookup_pin:ipupp resize:ipuu split:ipuu erase_part:ippp join:ipuJpp
         erase_range:qpuuEp clear:qpEp store_range:ippEp lookup_batch:zpzpp get_batch:zpzppp insert_batch:zpzpp erase_batch:zpzpp
         load_sorted:ipzpp get:ipup scan:zpuupzp scan_values:zpuuppzp scan_back:zpuupzp visit_values:ipuuzVp rank:qpu select:ipup
-        count_range:qpuu prefetch:-pu prepare:-p trim:zpzp clone:ippp digest:uppp count:up get_stats:-pp verify:ipipz dump:-piWp
+        count_range:qpuu prefetch:-pu prepare:-p trim:zpzp clone:ippp count:up get_stats:-pp verify:ipipz dump:-pWp
         find_hole:ippp insert_hole:ippup hole_stats:ipuuup""", E=core.ITEM_FN, J=JOIN_FN, V=VISIT_FN, W=WRITE_FN)
     core.bind(lib, "lath_cursor_", """
-        init:-pp seek:ipup seek_floor:ipup next:ipp prev:ipp lock:ipupp locked_floor:ipup locked_ceiling:ipup insert:ippp erase:ipup
+        init:-pp seek:ipup seek_floor:ipup next:ipp prev:ipp lock:ipupp locked_floor:ipup insert:ippp erase:ipup
         unlock:-p""")

@@ -36,8 +36,8 @@ EACH_FN = C.CFUNCTYPE(None, C.c_void_p, C.POINTER(Interval))
 
 def bind(lib):
     core.bind(lib, "lath_", """
-        intervals_init:ipip intervals_fini:-pEp intervals_insert:ipp intervals_erase:ipp intervals_stab:zpupz intervals_overlap:zpuupz
-        intervals_within:zpuupz intervals_count_overlap:upuu intervals_nearest:ipup intervals_count:up interval_iter_stab:-ppu
+        intervals_init:ipip intervals_fini:-pEp intervals_insert:ipp intervals_erase:ipp
+        intervals_count_overlap:upuu intervals_nearest:ipup intervals_count:up interval_iter_stab:-ppu
         interval_iter_overlap:-ppuu interval_iter_within:-ppuu interval_iter_all:-pp interval_next:ipp interval_next_batch:zppz
         intervals_get_stats:-pp intervals_verify:ippz""", E=EACH_FN)
 
@@ -127,9 +127,8 @@ class IntervalSubject(core.MemorySubject):
     def matching(self, match):
         return collections.Counter({i: self.model[i] for first, last, i in self.list if match(first, last)})
 
-    def search(self, what, match, fn, begin, args, most, batch):
+    def search(self, what, match, begin, args, batch):
         model = self.matching(match)
-        self.judge(what, self.many, fn(self.at, *args, self.many, most), most, model)
         it = Iter()
         begin(C.byref(it), self.at, *args)
         if batch:
@@ -150,24 +149,24 @@ class IntervalSubject(core.MemorySubject):
         if collections.Counter(got) != model:
             raise Mismatch(f"{what} by an iterator: the library finds {sorted(got)[:5]}..., the model {sorted(model.elements())[:5]}...")
 
-    @op(lambda d: (d.key(), d.pick([0, 1, 5, MOST]), d.pick([0, 1, 7, 40])), 4)
-    def stab(self, point, most, batch):
+    @op(lambda d: (d.key(), d.pick([0, 1, 7, 40])), 4)
+    def stab(self, point, batch):
         lib = self.lib
-        self.search("stab", lambda f, last: f <= point <= last, lib.lath_intervals_stab, lib.lath_interval_iter_stab,
-                    (point,), most, batch)
+        self.search("stab", lambda f, last: f <= point <= last, lib.lath_interval_iter_stab,
+                    (point,), batch)
 
-    @op(lambda d: draw(d)[:2] + (d.pick([0, 1, 5, MOST]), d.pick([0, 1, 7, 40])), 4)
-    def overlap(self, first, end, most, batch):
+    @op(lambda d: draw(d)[:2] + (d.pick([0, 1, 7, 40]),), 4)
+    def overlap(self, first, end, batch):
         lib, both = self.lib, self.bounds(first, end)
         match = (lambda f, last: f <= both[1] and last >= both[0]) if both else (lambda f, last: False)
-        self.search("overlap", match, lib.lath_intervals_overlap, lib.lath_interval_iter_overlap, (first, end), most, batch)
+        self.search("overlap", match, lib.lath_interval_iter_overlap, (first, end), batch)
         expect("count_overlap", lib.lath_intervals_count_overlap(self.at, first, end), sum(self.matching(match).values()))
 
-    @op(lambda d: draw(d)[:2] + (d.pick([0, 1, 5, MOST]), d.pick([0, 1, 7, 40])), 3)
-    def within(self, first, end, most, batch):
+    @op(lambda d: draw(d)[:2] + (d.pick([0, 1, 7, 40]),), 3)
+    def within(self, first, end, batch):
         lib, both = self.lib, self.bounds(first, end)
         match = (lambda f, last: f >= both[0] and last <= both[1]) if both else (lambda f, last: False)
-        self.search("within", match, lib.lath_intervals_within, lib.lath_interval_iter_within, (first, end), most, batch)
+        self.search("within", match, lib.lath_interval_iter_within, (first, end), batch)
 
     @op(lambda d: (d.key(),), 4)
     def nearest(self, point):

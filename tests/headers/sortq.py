@@ -40,9 +40,8 @@ def bind(lib):
     core.bind(lib, "lath_", """
         request_pool_init:ippun sortq_memsize:zpp sortq_init:ipppp sortq_settle:-p sortq_insert_slow:ipp sortq_dispatch_slow:pp
         sortq_insert_batch:zppz sortq_lookup:-puunp sortq_insert_at:ippp sortq_back_merged:ipp sortq_front_merged:ippu sortq_remove:ipp
-        sortq_first:pp sortq_dispatch_batch:zppz sortq_first_from:ppu sortq_first_in_zone:ppuu sortq_next:ppp sortq_prev:ppp
-        sortq_set_head:ipu sortq_head:up sortq_oldest:pp sortq_expired:ppu sortq_barrier:-p sortq_count:np sortq_verify:ip
-        sortq_engine_name:si""")
+        sortq_first:pp sortq_dispatch_batch:zppz sortq_first_from:ppu sortq_next:ppp sortq_prev:ppp
+        sortq_set_head:ipu sortq_head:up sortq_oldest:pp sortq_barrier:-p sortq_count:np sortq_verify:ip""")
 
 
 def sector(d):
@@ -244,17 +243,16 @@ class SortqSubject(core.Subject):
         if not result:
             self.drop(i)
 
-    @op(lambda d: (sector(d), d.pick([0, 1, 8, 256, 1 << 43, MAX])), 3)
-    def first_from(self, at, zone):
-        found, within = self.lib.lath_sortq_first_from(self.at, at), self.lib.lath_sortq_first_in_zone(self.at, at, zone)
+    @op(lambda d: (sector(d),), 3)
+    def first_from(self, at):
+        found = self.lib.lath_sortq_first_from(self.at, at)
         if self.fifo:
-            self.same("first_from of a FIFO", (found, within), (None, None))
+            self.same("first_from of a FIFO", found, None)
             return
         bests = [] if self.passed else [None]
         for groups in (self.groups[:1], self.groups):  # whether it looks behind a barrier is not said
             bests.append(min((e for g in groups for e in g[bisect.bisect_left(g, (at,)):][:1]), default=None))
         expect("first_from", self.number(found), *[e and e[2] for e in bests])
-        expect("first_in_zone", self.number(within), *[e[2] if e and e[0] < at + zone else None for e in bests])
 
     @op(lambda d: (tag(d), d.int(0, 1 << 16), d.chance(0.7)), 4)
     def neighbours(self, i, which, there):
@@ -281,16 +279,11 @@ class SortqSubject(core.Subject):
             self.head = at
         self.same("head", self.lib.lath_sortq_head(self.at), self.head)
 
-    @op(lambda d: (d.key(), d.pick([None, None, -1, 0, (1 << 63) - 1, 1 << 63])), 3)
-    def ages(self, now, near):
-        """near: this much behind the time of the oldest."""
-        if not self.flags & AGES:
-            return
-        i = min(((e[1], e[2]) for g in self.groups for e in g), default=(0, None))[1]
-        self.same("oldest", self.number(self.lib.lath_sortq_oldest(self.at)), i)
-        now = (self.requests[i].time + near) % TOP if near is not None and i is not None else now
-        due = i is not None and (now - self.requests[i].time) % TOP < 1 << 63
-        self.same("expired", self.number(self.lib.lath_sortq_expired(self.at, now)), i if due else None)
+    @op(lambda d: (), 3)
+    def oldest(self):
+        if self.flags & AGES:
+            i = min(((e[1], e[2]) for g in self.groups for e in g), default=(0, None))[1]
+            self.same("oldest", self.number(self.lib.lath_sortq_oldest(self.at)), i)
 
     @op(lambda d: (), 0.5)
     def barrier(self):

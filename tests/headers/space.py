@@ -34,7 +34,7 @@ def bind(lib):
     core.bind(lib, "lath_space_", """
         create:ipp destroy:-p alloc:ipuuup alloc_in:ipuuuup alloc_below:ipuuuup alloc_request:ippup reserve:ipuuu free:ipuu owner:ipup
         trim:-p next:ipup next_free:ipup add_segment:ipuuu limit_segment:ipnu drain_segment:ipni remove_segment:ipn segment_of:ipu
-        segment_stats:ipnp save:ipWp load:ipRpupz get_stats:-pp hole_stats:ipnup verify:ippz""", W=WRITE_FN, R=READ_FN)
+        segment_stats:ipnp save:ipWp load:ipRpupz get_stats:-pp verify:ippz""", W=WRITE_FN, R=READ_FN)
 
 
 def draw_config(d):

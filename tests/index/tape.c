@@ -272,26 +272,24 @@ static int play_ranks(struct tape *tape)
 	return 0;
 }
 
-/* A copy has the same items; the digest tells it from a set that differs by one. */
+/* A copy has the same items. */
 static int play_clone(struct tape *tape)
 {
 	static struct lath_index copy;
-	struct lath_item item = next_item(tape), found;
+	struct lath_item items[32];
 	int ret = lath_index_clone(&copy, &list, NULL);
-	uint64_t digest = lath_index_digest(&list, NULL, NULL);
-	size_t i;
+	uint64_t from = 0;
+	size_t i, n, seen = 0;
 
 	if (failed(tape, ret))
 		return 0;
 	EXPECT(tape, ret == 0 && lath_index_verify(&copy, 6, NULL, 0) == 0);
 	EXPECT(tape, lath_index_count(&copy) == oracle.count);
-	EXPECT(tape, lath_index_digest(&copy, NULL, NULL) == digest);
-	for (i = 0; i < oracle.count; i += oracle.count / 16 + 1) {
-		EXPECT(tape, !lath_index_lookup_item(&copy, oracle.item[i].key, &found));
-		EXPECT(tape, oracle_same(&oracle.item[i], &found));
-	}
-	ret = lath_index_insert_item(&copy, &item, NULL);
-	EXPECT(tape, (lath_index_digest(&copy, NULL, NULL) != digest) == !ret);
+	do {
+		n = lath_index_scan(&copy, from, ~0ull, items, 32, &from);
+		for (i = 0; i < n; i++)
+			EXPECT(tape, oracle_same(&oracle.item[seen++], &items[i]));
+	} while (n == 32 && from);
 	lath_index_fini(&copy, NULL, NULL);
 	return 0;
 }

@@ -48,7 +48,6 @@ constexpr std::array<const char*, static_cast<std::size_t>(act::all)> names = {"
                                                                                "trim",
                                                                                "prepare",
                                                                                "prefetch",
-                                                                               "digest",
                                                                                "count",
                                                                                "hole_stats"};
 
@@ -452,9 +451,6 @@ void caller::other(const planned& p) {
         break;
     case act::prefetch:
         lath_index_prefetch(index_, key_of(p.key));
-        break;
-    case act::digest:
-        lath_index_digest(index_, nullptr, nullptr);
         break;
     case act::count:
         count();

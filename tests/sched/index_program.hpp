@@ -58,7 +58,6 @@ enum class act : std::uint8_t {
     trim,
     prepare,
     prefetch,
-    digest,
     count,
     hole_stats,
     all

@@ -223,7 +223,7 @@ static int no_kind(void)
 	CHECK(lath_small_find_hole(&small, &want, &key) == -EINVAL);
 	CHECK(lath_small_insert_hole(&small, &want, 1, &key) == -EINVAL);
 	CHECK(lath_small_hole_stats(&small, 0, 0, 0, &stats) == -EINVAL);
-	CHECK(lath_small_rank(&small, 5000) == -EINVAL);
+	CHECK(lath_small_count_range(&small, 0, 5000) == -EINVAL);
 	lath_small_fini(&small, NULL, NULL);
 	return 0;
 }

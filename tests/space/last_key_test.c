@@ -295,7 +295,6 @@ static void segments(unsigned int flags)
 {
 	struct lath_space *space = create(1ull << 20, 1ull << 21, 1, flags);
 	struct lath_space_segment stats;
-	struct lath_hole_stats holes;
 	uint64_t key;
 
 	assert(lath_space_add_segment(space, LAST - 99, 100, 100) == 1);
@@ -308,7 +307,6 @@ static void segments(unsigned int flags)
 	assert(lath_space_alloc_in(space, 1u << 1, 1, 0, 1, &key) == -ENOSPC);
 	assert(!lath_space_segment_stats(space, 1, &stats) && stats.allocated == 100 &&
 	       stats.keys == 100 && stats.low == LAST - 99 && !stats.high);
-	assert(!lath_space_hole_stats(space, 1, 0, &holes) && !holes.free);
 	expect_run(space, 1, LAST - 99, LAST - 99, 100);
 	expect_none(space, 0, LAST - 99);
 	assert(!lath_space_free(space, LAST - 99, 100));
@@ -316,7 +314,6 @@ static void segments(unsigned int flags)
 	assert(!lath_space_reserve(space, LAST - 99, 100, 1));
 	assert(!lath_space_free(space, LAST - 99, 100));
 	lath_space_trim(space);
-	assert(!lath_space_hole_stats(space, 1, 0, &holes) && holes.free == 100);
 	assert(!lath_space_drain_segment(space, 1, 1) && !lath_space_remove_segment(space, 1));
 	assert(lath_space_segment_of(space, LAST) == -ENOENT);
 	expect_none(space, 0, 1ull << 21);

@@ -94,7 +94,6 @@ static void script(unsigned int flags)
 {
 	struct lath_space_config config = LATH_SPACE_CONFIG_INIT;
 	struct lath_allocator allocator = { alloc, failing_free, &t.memory };
-	struct lath_hole_stats holes;
 	struct lath_space *space;
 	u64 taken = 0;
 	uint64_t key;
@@ -126,8 +125,6 @@ static void script(unsigned int flags)
 	ret = lath_space_reserve(space, END - 4100 * UNIT, 4100 * UNIT, 1);
 	assert(!ret || ret == -EBUSY || (t.fails && ret == -ENOMEM));
 	taken += ret ? 0 : 4100 * UNIT;
-	ret = lath_space_hole_stats(space, 0, 0, &holes);
-	assert(!ret || (t.fails && ret == -ENOMEM));
 	t.inside = true; /* no further other calls */
 	assert(allocated() == taken + t.kept);
 	assert(!lath_space_verify(space, NULL, 0));

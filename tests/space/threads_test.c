@@ -158,7 +158,6 @@ static void open_space(void)
 static void close_space(void)
 {
 	struct lath_space_stats stats;
-	struct lath_hole_stats holes;
 	char text[200];
 
 	CHECK(!lath_space_verify(space, text, sizeof(text)));
@@ -166,8 +165,6 @@ static void close_space(void)
 	lath_space_get_stats(space, &stats);
 	CHECK(!stats.allocated && !stats.cached && !stats.arenas && !stats.ranges &&
 	      !stats.bad_frees);
-	CHECK(!lath_space_hole_stats(space, 0, 0, &holes));
-	CHECK(holes.largest == (UNITS - 1) * UNIT);
 	lath_space_destroy(space);
 }
 

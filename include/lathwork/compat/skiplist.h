@@ -241,8 +241,7 @@ static inline struct sl_slot *skiplist_lookup_rcu(struct sl_list *list, unsigned
 {
 	struct lath_item item;
 
-	return lath_index_overlap_item_rcu(list->index, key, size, &item) ? NULL
-									  : sl_item_slot(&item);
+	return lath_index_overlap_item(list->index, key, size, &item) ? NULL : sl_item_slot(&item);
 }
 
 /* Delete the first slot that overlaps [key, key + size); returns it, or NULL. */

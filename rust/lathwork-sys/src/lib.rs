@@ -365,8 +365,6 @@ extern "C" {
         each: lath_item_fn,
         arg: *mut c_void,
     ) -> c_int;
-    pub fn lath_index_first_item(index: *mut lath_index, found: *mut lath_item) -> c_int;
-    pub fn lath_index_last_item(index: *mut lath_index, found: *mut lath_item) -> c_int;
     pub fn lath_index_scan_back(
         index: *mut lath_index,
         from: u64,

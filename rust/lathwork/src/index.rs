@@ -303,9 +303,9 @@ impl<V> Index<V> {
     pub(crate) fn end(&self, first: bool) -> Option<Entry<'_, V>> {
         self.find(|index, item| unsafe {
             if first {
-                sys::lath_index_first_item(index, item)
+                sys::lath_index_ceiling_item(index, 0, item)
             } else {
-                sys::lath_index_last_item(index, item)
+                sys::lath_index_floor_item(index, u64::MAX, item)
             }
         })
     }
@@ -450,7 +450,7 @@ impl<V> Index<V> {
     pub(crate) fn is_empty(&self) -> bool {
         let mut item = lath_item::default();
         // SAFETY: the index is initialised; the pointer is valid.
-        !code::found(unsafe { sys::lath_index_first_item(self.raw(), &mut item) })
+        !code::found(unsafe { sys::lath_index_ceiling_item(self.raw(), 0, &mut item) })
     }
 
     /// Removes and drops all values. If the drop of one panics, the others are dropped all the

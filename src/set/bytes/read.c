@@ -513,11 +513,6 @@ void lath_bytes_cursor_init_prefix(struct lath_bytes_cursor *cursor, struct lath
 	cursor->back = 0;
 }
 
-void lath_bytes_cursor_init(struct lath_bytes_cursor *cursor, struct lath_bytes *set)
-{
-	lath_bytes_cursor_init_prefix(cursor, set, NULL, 0);
-}
-
 static bool has_prefix(const struct lath_bytes_cursor *cursor, u64 value)
 {
 	struct want key;

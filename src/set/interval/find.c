@@ -154,24 +154,6 @@ static size_t search_once(struct lath_intervals *set, struct want want, struct l
 	return search(set_of(set), &want, (struct lath_item *)(void *)found, max, &at);
 }
 
-size_t lath_intervals_stab(struct lath_intervals *set, uint64_t point, struct lath_interval *found,
-			   size_t max)
-{
-	return search_once(set, want_stab(point), found, max);
-}
-
-size_t lath_intervals_overlap(struct lath_intervals *set, uint64_t first, uint64_t end,
-			      struct lath_interval *found, size_t max)
-{
-	return search_once(set, want_overlap(set_of(set), first, end), found, max);
-}
-
-size_t lath_intervals_within(struct lath_intervals *set, uint64_t first, uint64_t end,
-			     struct lath_interval *found, size_t max)
-{
-	return search_once(set, want_within(set_of(set), first, end), found, max);
-}
-
 uint64_t lath_intervals_count_overlap(struct lath_intervals *set, uint64_t first, uint64_t end)
 {
 	return search_once(set, want_overlap(set_of(set), first, end), NULL, ~(size_t)0);
@@ -339,7 +321,7 @@ int lath_intervals_nearest(struct lath_intervals *public, uint64_t point,
 	u32 place;
 
 	/* one that contains the point is nearest of all */
-	if (lath_intervals_stab(public, point, found, 1))
+	if (search_once(public, want_stab(point), found, 1))
 		return 0;
 	lath_reader_enter(set->rcu);
 	for (place = 0; point && place < CLASSES * PLACES; place++)

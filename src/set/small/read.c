@@ -66,35 +66,7 @@ static unsigned int up_to(const struct small *small, u64 key)
 	return key < LAST_KEY ? block_find(small, key + 1) : (unsigned int)small->count;
 }
 
-int lath_small_floor_item(const struct lath_small *public, uint64_t key, struct lath_item *found)
-{
-	const struct small *small = small_of(public);
-	unsigned int n;
-
-	if (!is_block(small))
-		return lath_index_floor_item(small->body, key, found);
-	n = up_to(small, key);
-	return n ? item_at(small, n - 1, found) : -ENOENT;
-}
-
 /* ---- scans ---- */
-
-size_t lath_small_scan(const struct lath_small *public, uint64_t from, uint64_t last,
-		       struct lath_item *items, size_t max, uint64_t *next)
-{
-	const struct small *small = small_of(public);
-	unsigned int i, end;
-	size_t n = 0;
-
-	if (!is_block(small))
-		return lath_index_scan(small->body, from, last, items, max, next);
-	end = up_to(small, last);
-	for (i = block_find(small, from); i < end && n < max; i++)
-		block_item(small, i, &items[n++]);
-	if (next && n == max)
-		*next = n ? items[n - 1].key + items[n - 1].size : from;
-	return n;
-}
 
 size_t lath_small_scan_values(const struct lath_small *public, uint64_t from, uint64_t last,
 			      uint64_t *keys, uint64_t *values, size_t max, uint64_t *next)
@@ -148,15 +120,6 @@ uint64_t lath_small_count(const struct lath_small *public)
 static bool counts(const struct small *small)
 {
 	return small->kind->index.flags & LATH_RANKS;
-}
-
-int64_t lath_small_rank(const struct lath_small *public, uint64_t key)
-{
-	const struct small *small = small_of(public);
-
-	if (!is_block(small))
-		return lath_index_rank(small->body, key);
-	return counts(small) ? (int64_t)block_find(small, key) : -EINVAL;
 }
 
 int64_t lath_small_count_range(const struct lath_small *public, uint64_t from, uint64_t last)

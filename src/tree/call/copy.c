@@ -65,29 +65,3 @@ int lath_index_clone(struct lath_index *copy, struct lath_index *index,
 		lath_index_fini(copy, NULL, NULL);
 	return ret;
 }
-
-static u64 mix(u64 state, u64 word)
-{
-	state = (state ^ word) * 0x9e3779b97f4a7c15ull;
-	return state ^ state >> 29;
-}
-
-uint64_t lath_index_digest(struct lath_index *index,
-			   uint64_t (*digest)(void *arg, const struct lath_item *item), void *arg)
-{
-	struct lath_item items[STEP];
-	u64 state = 0;
-	uint64_t from = 0;
-	size_t n, i;
-
-	do {
-		n = lath_index_scan(index, from, KEY_MAX, items, STEP, &from);
-		/* keys and sizes in order, whatever the nodes are: equal contents have equal
-		 * digests */
-		for (i = 0; i < n; i++) {
-			state = mix(mix(state, items[i].key), items[i].size);
-			state = mix(state, digest ? digest(arg, &items[i]) : items[i].value);
-		}
-	} while (n == STEP && from);
-	return state;
-}

@@ -147,23 +147,6 @@ int lath_cursor_locked_floor(const struct lath_cursor *cursor, uint64_t key, str
 	return i >= 0;
 }
 
-int lath_cursor_locked_ceiling(const struct lath_cursor *cursor, uint64_t key,
-			       struct lath_item *item)
-{
-	const struct node *leaf = cursor->leaf;
-	int i;
-
-	if (unlikely(!cursor->locked))
-		return 0;
-	LATH_ASSERT(node_is_locked(leaf));
-	i = (int)node_find(leaf, key);
-	if (i < 0)
-		i = node_after(leaf, (int)node_floor(leaf, key));
-	if (i >= 0)
-		item_of(leaf, (unsigned int)i, tree_of(cursor->index)->ranges, item);
-	return i >= 0;
-}
-
 /* The leaf has been unlocked: leave the critical section, free what was not needed. */
 static void after_unlock(struct lath_cursor *cursor)
 {

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * dump.c - the tree as text, as a graph for dot(1), or as JSON. For a tree that no thread is
- * changing.
+ * dump.c - the tree as JSON. For a tree that no thread is changing.
  */
 #include "tree/watch/gap.h"
 
 struct dump {
 	struct tree *tree;
-	enum lath_dump_format format;
 	void (*write)(void *arg, const char *text);
 	void *arg;
 };
@@ -23,33 +21,6 @@ struct dump {
 		snprintf(line, sizeof(line), __VA_ARGS__); \
 		(dump)->write((dump)->arg, line);          \
 	} while (0)
-
-static void dump_entries(const struct dump *dump, const struct node *node)
-{
-	u64 live = node->live;
-
-	/* live entries only: erased ones keep old keys, which the JSON form shows */
-	for (; live; live &= live - 1) {
-		struct lath_item item;
-
-		item_of(node, __ffs64(live), dump->tree->ranges, &item);
-		PRINT(dump, "    [%llx, +%llx) -> %llx\n", U(item.key), U(item.size),
-		      U(item.value));
-	}
-}
-
-static void dump_links(const struct dump *dump, const struct node *node)
-{
-	/* the values of a leaf are the user's, not children */
-	u64 live = node_level(node) ? node->live : 0;
-
-	for (; live; live &= live - 1)
-		PRINT(dump, "  n%llx -> n%llx;\n", U((uintptr_t)node),
-		      U((uintptr_t)node_child(node, __ffs64(live))));
-	if (node->right)
-		PRINT(dump, "  n%llx -> n%llx [style=dashed, constraint=false];\n",
-		      U((uintptr_t)node), U((uintptr_t)node->right));
-}
 
 static void json_entries(const struct dump *dump, const struct node *node)
 {
@@ -87,44 +58,16 @@ static void json_node(const struct dump *dump, struct node *node)
 	json_entries(dump, node);
 }
 
-static void dump_node(const struct dump *dump, struct node *node)
+void lath_index_dump(struct lath_index *index, void (*write)(void *arg, const char *text),
+		     void *arg)
 {
-	const char *state = node->lockword & NODE_HALF_DEAD ? " half-dead" : "";
-
-	if (dump->format == LATH_DUMP_JSON) {
-		json_node(dump, node);
-		return;
-	}
-	if (dump->format == LATH_DUMP_DOT) {
-		PRINT(dump,
-		      "  n%llx [shape=box, label=\"L%u%s\\n[%llx, %llx]\\n%u of %u, shift %u\"];\n",
-		      U((uintptr_t)node), node_level(node), state, U(node->low), U(node->last),
-		      node_count(node), node->used, node->shift);
-		dump_links(dump, node);
-		return;
-	}
-	PRINT(dump,
-	      "level %u%s [%llx, %llx] %u entries, %u used, base %llx, shift %u, version %llu\n",
-	      node_level(node), state, U(node->low), U(node->last), node_count(node), node->used,
-	      U(node->base), node->shift, U(node->lockword / NODE_VERSION));
-	if (!node_level(node))
-		dump_entries(dump, node);
-}
-
-void lath_index_dump(struct lath_index *index, enum lath_dump_format format,
-		     void (*write)(void *arg, const char *text), void *arg)
-{
-	struct dump dump = { tree_of(index), format, write, arg };
+	struct dump dump = { tree_of(index), write, arg };
 	struct node *level = dump.tree->root, *node;
 
-	if (format == LATH_DUMP_DOT)
-		write(arg, "digraph lathwork {\n");
 	/* level by level, each from its leftmost node to the right */
 	while (level) {
 		for (node = level; node; node = node->right)
-			dump_node(&dump, node);
+			json_node(&dump, node);
 		level = node_level(level) ? node_child(level, __ffs64(level->live)) : NULL;
 	}
-	if (format == LATH_DUMP_DOT)
-		write(arg, "}\n");
 }

@@ -322,21 +322,15 @@ int overlap_item(struct tree *tree, u64 key, u64 last, struct lath_item *found)
 	return first_item(tree, key, last, true, found);
 }
 
-int lath_index_overlap_item_rcu(struct lath_index *index, uint64_t key, uint64_t size,
-				struct lath_item *found)
-{
-	if (!size || size - 1 > KEY_MAX - key)
-		return -EINVAL;
-	return first_item(tree_of(index), key, key + size - 1, true, found);
-}
-
 int lath_index_overlap_item(struct lath_index *index, uint64_t key, uint64_t size,
 			    struct lath_item *found)
 {
 	int ret;
 
+	if (!size || size - 1 > KEY_MAX - key)
+		return -EINVAL;
 	section_enter(tree_of(index));
-	ret = lath_index_overlap_item_rcu(index, key, size, found);
+	ret = first_item(tree_of(index), key, key + size - 1, true, found);
 	section_exit(tree_of(index));
 	return ret;
 }
@@ -349,11 +343,6 @@ int lath_index_ceiling_item(struct lath_index *index, uint64_t key, struct lath_
 	ret = first_item(tree_of(index), key, KEY_MAX, false, found);
 	section_exit(tree_of(index));
 	return ret;
-}
-
-int lath_index_first_item(struct lath_index *index, struct lath_item *found)
-{
-	return lath_index_ceiling_item(index, 0, found);
 }
 
 /* ---- to the left ---- */
@@ -457,9 +446,4 @@ int lath_index_floor_item(struct lath_index *index, uint64_t key, struct lath_it
 	ret = floor_item(tree_of(index), key, found);
 	section_exit(tree_of(index));
 	return ret;
-}
-
-int lath_index_last_item(struct lath_index *index, struct lath_item *found)
-{
-	return lath_index_floor_item(index, KEY_MAX, found);
 }
