@@ -164,6 +164,26 @@ static inline size_t lath_intervals_within(struct lath_intervals *set, uint64_t 
 	return lath_interval_next_batch(&iter, found, max);
 }
 
+/* Erases every interval, one by one: beside other calls those that come or go meanwhile may stay.
+ * each, if not NULL, is called for every one after it left the set. Returns their number. */
+static inline uint64_t lath_intervals_clear(struct lath_intervals *set, lath_interval_fn each,
+					    void *arg)
+{
+	struct lath_interval_iter iter;
+	struct lath_interval interval;
+	uint64_t n = 0;
+
+	lath_interval_iter_all(&iter, set);
+	while (lath_interval_next(&iter, &interval)) {
+		if (lath_intervals_erase(set, &interval))
+			continue; /* another thread has */
+		n++;
+		if (each)
+			each(arg, &interval);
+	}
+	return n;
+}
+
 struct lath_intervals_stats {
 	uint64_t items;
 	uint64_t bytes;	  /* all memory obtained, and the struct */

@@ -32,6 +32,16 @@ static_assert(std::ranges::input_range<const lathwork::interval_map<std::string>
 
 } // namespace
 
+TEST_CASE("clear") {
+    lathwork::interval_map<std::string> map;
+    for (std::uint64_t i = 0; i < 100; i++)
+        REQUIRE(map.insert(i / 2, i + 1000, "the same text, long enough for a box"));
+    CHECK(map.clear() == 100);
+    CHECK(map.empty());
+    CHECK(map.clear() == 0);
+    CHECK(map.insert(1, 2, "again"));
+}
+
 TEST_CASE("a range is half-open, whatever the bounds") {
     for (lath_bounds bounds : {LATH_HALF_OPEN, LATH_CLOSED}) {
         lathwork::interval_map<int> map(bounds);

@@ -147,6 +147,22 @@ static int play_erase(struct tape *tape, struct lath_interval i)
 	return 0;
 }
 
+static void count_gone(void *arg, const struct lath_interval *interval)
+{
+	(void)interval;
+	++*(size_t *)arg;
+}
+
+static int play_clear(struct tape *tape)
+{
+	size_t gone = 0;
+
+	EXPECT(tape, lath_intervals_clear(&set, count_gone, &gone) == count && gone == count);
+	EXPECT(tape, !lath_intervals_count(&set));
+	count = 0;
+	return 0;
+}
+
 static struct lath_interval some_interval(struct tape *tape)
 {
 	uint64_t n = next_number(tape);
@@ -264,7 +280,9 @@ static int play_one(struct tape *tape)
 		PLAY("search", play_search(tape));
 	if (op < 230)
 		PLAY("iterate", play_iterate(tape));
-	PLAY("nearest", play_nearest(tape));
+	if (op < 255)
+		PLAY("nearest", play_nearest(tape));
+	PLAY("clear", play_clear(tape));
 }
 
 static int check(struct tape *tape)

@@ -170,6 +170,14 @@ public:
             return found;
         }
     }
+    // Erases every interval; those that other threads insert meanwhile may stay. Returns their number.
+    std::uint64_t clear() {
+        if (!set_)
+            return 0;
+        std::uint64_t n = lath_intervals_clear(set_.get(), words::direct ? nullptr : retire, this);
+        values_.destroy_some();
+        return n;
+    }
     // Waits for the readers and destroys every T that left the map before. Not in a section.
     void drain() { values_.drain(); }
 
@@ -246,6 +254,9 @@ private:
             }
         }
         return false;
+    }
+    static void retire(void* self, const lath_interval* item) {
+        static_cast<interval_map*>(self)->values_.retire(item->value);
     }
     static void keep(void* self, const lath_interval* item) {
         static_cast<interval_map*>(self)->values_.keep(item->value);
