@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * arena.c - memory by its place: small pieces are slots of slabs (slab.c), large ones runs of units
- * (runs.c). The unit table tells which of both a place is. Memory that readers may still see is
+ * arena.c - memory by its place: small pieces are slots of slabs, large ones runs of units (slab.c).
+ * The unit table tells which of both a place is. Memory that readers may still see is
  * freed after a grace period, some hundred places at once. The beginning and the end of an arena,
  * and its new beginning after the death of a process.
  */
 #include "store/arena.h"
-#include "store/pages.h"
 #include "store/reason.h"
 
 #include <stdlib.h>

@@ -6,24 +6,35 @@
 #include "store/shm.h"
 #include "store/value.h"
 
-/* Looks up byte keys: the record's address, and whether there is one. A number, or a key that is
- * too long, is looked up as no bytes, and is not there. */
-static void find_bytes(struct lath_store *store, unsigned int n, const struct lath_store_key *keys,
-		       u64 *values, u8 *hits)
+/* Looks up keys: their words, and whether there is one. A key that is too long, or of the other
+ * kind, is not there. */
+static void find(struct lath_store *store, unsigned int n, const struct lath_store_key *keys,
+		 u64 *words, u8 *hits)
 {
 	struct lath_bytes_key bytes[GROUP];
+	u64 numbers[GROUP];
 	unsigned int i;
 
 	LATH_ASSERT(n && n <= GROUP);
+	if (store->keys == LATH_STORE_NUMBERS) {
+		for (i = 0; i < n; i++)
+			numbers[i] = keys[i].n;
+		lath_index_get_batch(&store->numbers, n, numbers, words, hits);
+		for (i = 0; i < n; i++)
+			hits[i] &= !keys[i].data;
+		return;
+	}
 	for (i = 0; i < n; i++) {
 		/* a wrong key becomes the empty one, so that the batch has no holes */
 		hits[i] = !key_check(store, keys[i]);
 		bytes[i] = (struct lath_bytes_key){ keys[i].data, hits[i] ? keys[i].n : 0, 0 };
 	}
 	/* their cache misses overlap */
-	lath_bytes_get_batch(&store->set, n, bytes, values);
-	for (i = 0; i < n; i++)
-		hits[i] &= values[i] != 0;
+	lath_bytes_get_batch(&store->set, n, bytes, words);
+	for (i = 0; i < n; i++) {
+		hits[i] &= words[i] != 0;
+		words[i] = hits[i] ? address_word(store, words[i]) : 0;
+	}
 }
 
 /* ---- mget ---- */
@@ -79,23 +90,10 @@ size_t lath_store_mget_numbers(struct lath_store *store, size_t n, const uint64_
 static size_t mget(struct lath_store *store, unsigned int n, const struct lath_store_key *keys,
 		   struct lath_store_ref *refs)
 {
-	u64 numbers[GROUP], words[GROUP];
-	unsigned int i;
+	u64 words[GROUP];
 	u8 hits[GROUP];
 
-	if (store->keys == LATH_STORE_BYTES) {
-		find_bytes(store, n, keys, words, hits);
-		for (i = 0; i < n; i++)
-			if (hits[i])
-				words[i] = address_word(store, words[i]);
-		return refs_of(store, n, words, hits, refs);
-	}
-	for (i = 0; i < n; i++)
-		numbers[i] = keys[i].n;
-	lath_index_get_batch(&store->numbers, n, numbers, words, hits);
-	/* a byte key is not in a store of numbers, whatever its length */
-	for (i = 0; i < n; i++)
-		hits[i] &= !keys[i].data;
+	find(store, n, keys, words, hits);
 	return refs_of(store, n, words, hits, refs);
 }
 
@@ -115,24 +113,6 @@ size_t lath_store_mget(struct lath_store *store, size_t n, const struct lath_sto
 }
 
 /* ---- mset, mdel ---- */
-
-static int decide_entry(void *arg, const struct lath_store_ref *old,
-			struct lath_store_change *change)
-{
-	const struct lath_store_entry *entry = arg;
-
-	(void)old;
-	change->action = LATH_STORE_PUT;
-	change->value = entry->value;
-	change->size = entry->size;
-	change->expires = entry->expires;
-	return 0;
-}
-
-static int set_entry(struct lath_store *store, const struct lath_store_entry *entry)
-{
-	return lath_store_update(store, entry->key, decide_entry, (void *)(uintptr_t)entry);
-}
 
 /* Returns the next entry that has the key of entry i; n: there is none. */
 static unsigned int next_same(const struct lath_store_entry *entries, unsigned int i,
@@ -232,7 +212,7 @@ static void insert_group(struct lath_store *store, const struct lath_store_entry
 		/* alone, unless a later entry has the key: that would be overwritten */
 		if (ret && next_same(entries, i, looked) == looked) {
 			lath_call_exit(); /* it may wait for readers */
-			results[i] = set_entry(store, &entries[i]);
+			results[i] = entry_set(store, &entries[i]);
 			lath_call_enter();
 		}
 	}
@@ -265,7 +245,7 @@ static size_t mset_numbers(struct lath_store *store, unsigned int n,
 	}
 	/* not in a call: each of these may wait for readers */
 	for (i = looked; i < n; i++)
-		results[i] = set_entry(store, &entries[i]);
+		results[i] = entry_set(store, &entries[i]);
 	for (i = 0; i < n; i++)
 		done += !results[i];
 	return done;
@@ -274,21 +254,12 @@ static size_t mset_numbers(struct lath_store *store, unsigned int n,
 /* Brings the nodes that lead to the keys into the cache; the words are not used. */
 static void warm(struct lath_store *store, unsigned int n, const struct lath_store_key *keys)
 {
-	u64 words[GROUP], numbers[GROUP];
-	unsigned int i;
+	u64 words[GROUP];
 	u8 hits[GROUP];
 
-	LATH_ASSERT(n && n <= GROUP);
 	/* only the lookup is in a section: words may be stale when the changes look again */
 	lath_reader_enter(store->rcu);
-	if (store->keys == LATH_STORE_BYTES) {
-		find_bytes(store, n, keys, words, hits);
-	} else {
-		for (i = 0; i < n; i++)
-			numbers[i] = key_check(store, keys[i]) ? 0 : keys[i].n;
-		lath_index_get_batch(&store->numbers, n, numbers, words,
-				     hits); /* the changes that follow descend again */
-	}
+	find(store, n, keys, words, hits);
 	lath_reader_exit(store->rcu);
 }
 
@@ -313,7 +284,7 @@ static int64_t change_group(struct lath_store *store, unsigned int n,
 	warm(store, n, keys);
 	for (i = 0; i < n; i++) {
 		results[i] =
-			entries ? set_entry(store, &entries[i]) : lath_store_delete(store, keys[i]);
+			entries ? entry_set(store, &entries[i]) : lath_store_delete(store, keys[i]);
 		done += !results[i];
 	}
 	return done;

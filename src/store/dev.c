@@ -23,13 +23,9 @@ struct dev {
 static int dev_call(const struct lath_store *store, unsigned long call, void *arg)
 {
 	const struct dev *dev = store->backend_data;
-	int ret;
 
 	LATH_ASSERT(dev);
-	do
-		ret = ioctl(dev->fd, call, arg);
-	while (ret < 0 && errno == EINTR);
-	return ret < 0 ? -errno : 0;
+	return UNINTERRUPTED(ioctl(dev->fd, call, arg)) < 0 ? -errno : 0;
 }
 
 /* ---- opening ---- */
@@ -103,20 +99,6 @@ static int dev_open(struct lath_store *store, const char *rest,
 
 /* ---- reading ---- */
 
-static int read_one(const struct lath_store *store, struct llds_get *get)
-{
-	return dev_call(store, LLDS_GET, get);
-}
-
-/* 0: each get has its own error | -errno: no get has been answered */
-static int read_many(const struct lath_store *store, unsigned int n, struct llds_get *get)
-{
-	struct llds_batch batch = { .elements = (uintptr_t)get, .count = n };
-
-	LATH_ASSERT(n && n <= GROUP);
-	return dev_call(store, LLDS_MGET, &batch);
-}
-
 static int64_t dev_get(struct lath_store *store, struct lath_store_key key, void *buf, size_t room)
 {
 	struct llds_get get = { .key = key.n, .value = (uintptr_t)buf };
@@ -125,7 +107,7 @@ static int64_t dev_get(struct lath_store *store, struct lath_store_key key, void
 	if (key.data)
 		return -EINVAL;
 	get.room = (u32)min(room, (size_t)LLDS_VALUE_MAX);
-	ret = read_one(store, &get);
+	ret = dev_call(store, LLDS_GET, &get);
 	return ret && ret != -ERANGE ? ret : (int64_t)get.size;
 }
 
@@ -154,7 +136,7 @@ static int dev_get_ref(struct lath_store *store, struct lath_store_key key,
 
 	for (;;) {
 		get.value = (uintptr_t)data;
-		ret = read_one(store, &get);
+		ret = dev_call(store, LLDS_GET, &get);
 		if (ret != -ERANGE)
 			break;
 		get.room = get.size;
@@ -177,14 +159,16 @@ static size_t dev_mget(struct lath_store *store, size_t n, const struct lath_sto
 	struct llds_get get[GROUP];
 	u8 data[GROUP][64];
 	size_t found = 0, i;
+	struct llds_batch batch = { .elements = (uintptr_t)get, .count = (u32)n };
 	bool answered;
 
+	LATH_ASSERT(n && n <= GROUP);
 	for (i = 0; i < n; i++)
 		get[i] = (struct llds_get){ .key = keys[i].n,
 					    .value = (uintptr_t)data[i],
 					    .room = sizeof(data[i]),
 					    .error = -EAGAIN };
-	answered = !read_many(store, (unsigned int)n, get);
+	answered = !dev_call(store, LLDS_MGET, &batch);
 	for (i = 0; i < n; i++) {
 		int ret = keys[i].data ? -EINVAL : answered ? get[i].error : -EAGAIN;
 
@@ -202,9 +186,11 @@ static size_t dev_mget(struct lath_store *store, size_t n, const struct lath_sto
 
 /* ---- writing ---- */
 
-static int dev_put(struct lath_store *store, u64 key, const struct lath_store_ref *old,
-		   const struct lath_store_change *change)
+/* Makes the change if the value is still the old one. */
+static int dev_change(struct lath_store *store, u64 key, const struct lath_store_ref *old,
+		      const struct lath_store_change *change)
 {
+	struct llds_delete del = { .key = key, .flags = LLDS_IF_VERSION };
 	struct llds_set set = { .key = key,
 				.value = (uintptr_t)change->value,
 				.expires = change->expires };
@@ -212,7 +198,10 @@ static int dev_put(struct lath_store *store, u64 key, const struct lath_store_re
 	u8 *whole = NULL;
 	int ret;
 
-	LATH_ASSERT(change->action == LATH_STORE_PUT);
+	if (change->action == LATH_STORE_REMOVE) {
+		del.version = old ? old->version : 0;
+		return old ? dev_call(store, LLDS_DELETE, &del) : 0;
+	}
 	if (size > LLDS_VALUE_MAX)
 		return -E2BIG;
 	if (change->tail_size) {
@@ -235,38 +224,28 @@ static int dev_put(struct lath_store *store, u64 key, const struct lath_store_re
 static int dev_update(struct lath_store *store, struct lath_store_key key, lath_store_update_fn fn,
 		      void *arg)
 {
+	bool again;
 	int ret;
 
-	do { /* -EAGAIN, -EEXIST, -ENOENT of a change: the value is no longer what fn saw */
+	do {
 		struct lath_store_change change = { LATH_STORE_KEEP, NULL, 0, NULL, 0, 0 };
-		struct llds_delete del = { .key = key.n, .flags = LLDS_IF_VERSION };
-		struct lath_store_ref ref, *old = &ref;
+		struct lath_store_ref ref, *old;
 
+		again = false;
 		lath_reader_enter(store->rcu);
 		ret = dev_get_ref(store, key, &ref);
-		if (ret == -ENOENT)
-			old = NULL;
-		else if (ret)
-			goto out;
-		change.expires = old ? ref.expires : 0;
-		ret = fn(arg, old, &change);
-		if (ret < 0 || change.action == LATH_STORE_KEEP) {
-			ret = min(ret, 0);
-			goto out;
-		}
-		if (change.action == LATH_STORE_PUT) {
-			ret = dev_put(store, key.n, old, &change);
-		} else if (old) {
-			del.version = ref.version;
-			ret = dev_call(store, LLDS_DELETE, &del);
-		} else {
-			ret = 0;
+		if (!ret || ret == -ENOENT) {
+			old = ret ? NULL : &ref;
+			change.expires = old ? ref.expires : 0;
+			ret = min(fn(arg, old, &change), 0);
+			if (!ret && change.action != LATH_STORE_KEEP) {
+				ret = dev_change(store, key.n, old, &change);
+				/* the value is no longer what fn saw */
+				again = ret == -EAGAIN || ret == -EEXIST || ret == -ENOENT;
+			}
 		}
 		lath_reader_exit(store->rcu);
-	} while (ret == -EAGAIN || ret == -EEXIST || ret == -ENOENT);
-	return ret;
-out:
-	lath_reader_exit(store->rcu);
+	} while (again);
 	return ret;
 }
 
@@ -392,14 +371,6 @@ static size_t dev_scan(struct lath_store *store, u64 from, u64 last, uint64_t *k
 	return n;
 }
 
-static int64_t dev_items(struct lath_store *store)
-{
-	struct llds_stats there;
-	int ret = dev_call(store, LLDS_STATS, &there);
-
-	return ret ? ret : (int64_t)there.items;
-}
-
 static int dev_stats(struct lath_store *store, struct lath_store_stats *stats)
 {
 	struct llds_stats there;
@@ -427,6 +398,5 @@ const struct store_backend store_dev_backend = {
 	.mdel = dev_mdel,
 	.seek = dev_seek,
 	.scan = dev_scan,
-	.items = dev_items,
 	.stats = dev_stats,
 };

@@ -4,16 +4,16 @@
  *
  * Each file calls only those to its right and below; the way of one set goes down on the left:
  *
- *   update batch iter load save            the public calls (update.c: lath_store_set)
+ *   update batch iter snapshot             the public calls (update.c: lath_store_set)
  *      |                                   evict: room in a full store
- *   change                                 one change of one key: key_update()
- *      |----------> keys                   from a key to its word, in the index or the byte keys
+ *   keys                                   one change of one key: key_update(); from a key to its
+ *      |                                   word, in the index or the byte keys
  *   value                                  value_build(): in the word, bytes, or a record
  *   arena                                  arena_alloc(): a slot or a run, by the size;
  *      |                                   memory that readers may still see
  *      |----------> slab                   slots of one size, in runs; a shard per some threads
  *   runs                                   runs of units, blocks of 2 MiB, the limit
- *      |----------> pages, shm_map         memory of the machine, of a shared object
+ *      |----------> pages, shm             memory of the machine, of a shared object
  */
 #ifndef LATH_STORE_ENGINE_H
 #define LATH_STORE_ENGINE_H
@@ -29,9 +29,6 @@
 #define KEY_BYTES_MAX 65535u
 /* Elements of a batch that are processed at once. */
 #define GROUP 64
-
-struct store_backend;
-struct store_file;
 
 /* The functions that a shared store calls. Each process has this struct, at the same address. */
 struct store_shared {
@@ -97,10 +94,13 @@ static inline void store_changed(struct lath_store *store)
 /* As lath_store_prefault() for a store in this process, if `available` bytes suffice. Stores the
  * reason. */
 int store_prefault(struct lath_store *store, u64 bytes, u64 available);
-/* Fills the statistics of a store in this process, except those that only the kernel knows. */
-void store_figures(struct lath_store *store, struct lath_store_stats *stats);
 
-/* ---- change.c ---- */
+/* ---- update.c ---- */
+
+/* One element of lath_store_mset(). */
+int entry_set(struct lath_store *store, const struct lath_store_entry *entry);
+
+/* ---- keys.c ---- */
 
 /* As lath_store_update() for a store in this process and a key of its kind, but makes no room: a
  * full store is -ENOSPC. Not in a call. */
@@ -133,14 +133,17 @@ struct store_backend {
 	int (*open)(struct lath_store *store, const char *rest,
 		    const struct lath_store_options *options);
 	int (*close)(struct lath_store *store);
-	int64_t (*get)(struct lath_store *store, struct lath_store_key key, void *buf, size_t room);
 	int (*get_ref)(struct lath_store *store, struct lath_store_key key,
 		       struct lath_store_ref *ref);
-	int (*update)(struct lath_store *store, struct lath_store_key key, lath_store_update_fn fn,
-		      void *arg);
-	/* up to GROUP elements; there are results */
+	/* up to GROUP elements */
 	size_t (*mget)(struct lath_store *store, size_t n, const struct lath_store_key *keys,
 		       struct lath_store_ref *refs);
+	size_t (*scan)(struct lath_store *store, uint64_t from, uint64_t last, uint64_t *keys,
+		       struct lath_store_ref *refs, size_t max, uint64_t *next);
+	/* dev: alone; there are results of mset and mdel */
+	int64_t (*get)(struct lath_store *store, struct lath_store_key key, void *buf, size_t room);
+	int (*update)(struct lath_store *store, struct lath_store_key key, lath_store_update_fn fn,
+		      void *arg);
 	size_t (*mset)(struct lath_store *store, size_t n, const struct lath_store_entry *entries,
 		       int *results);
 	size_t (*mdel)(struct lath_store *store, size_t n, const struct lath_store_key *keys,
@@ -149,9 +152,6 @@ struct store_backend {
 	 * until the next call */
 	int (*seek)(struct lath_store *store, struct lath_store_key key, int backward,
 		    struct lath_store_key *found, struct lath_store_ref *value);
-	size_t (*scan)(struct lath_store *store, uint64_t from, uint64_t last, uint64_t *keys,
-		       struct lath_store_ref *refs, size_t max, uint64_t *next);
-	int64_t (*items)(struct lath_store *store);
 	int (*stats)(struct lath_store *store, struct lath_store_stats *stats);
 };
 

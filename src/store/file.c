@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * file.c - resolves a path to a directory and a name in it.
+ * file.c - resolves a path to a directory and a name in it; which process may write a snapshot.
  */
 #define _GNU_SOURCE
 #include "store/file.h"
@@ -8,6 +8,8 @@
 #include "store/reason.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define LINKS_MAX 40 /* the kernel's limit */
@@ -200,4 +202,359 @@ int file_open(const struct store_file *file, struct stat *stat)
 		return ret;
 	}
 	return fd;
+}
+
+/* ---- the lock of a snapshot ---- */
+
+/*
+ * A save replaces the snapshot by rename, so the lock is on another file, NAME.lock. There are two
+ * questions, with a lock for each:
+ *
+ *   Which family of processes? An open file description lock (F_OFD_SETLK) on NAME.lock. fork()
+ *       shares the description: parent and children hold the lock together and without a gap, until
+ *       the last of them ends or executes another program, or one of them unlocks. So no other
+ *       process can get it between the two halves of daemon(). A second open, even in the same
+ *       process, has another description and is refused.
+ *   Which member of it? A record lock (F_SETLK) on a file without a name (memfd). A child inherits
+ *       the descriptor but not the lock. The lock ends with its process, or when the process closes
+ *       any descriptor of the same file. A second open of NAME.lock in the process would do that;
+ *       the memfd has no second descriptor.
+ *
+ * The process number in NAME.lock is for people; no decision depends on it. The kernel drops both
+ * locks when their holders end, so the NAME.lock of a killed process is not locked, and the next
+ * writer takes it over.
+ *
+ * The holder removes NAME.lock before it unlocks. A process that locks a file which has lost its
+ * name starts again, so two processes never hold locks on two files of one name. A child that finds
+ * the lock file without its name knows that its parent has closed the store.
+ */
+
+#define LOCK_TEXT "lathwork lock, process "
+#define LOCK_SIZE (sizeof(LOCK_TEXT) - 1 + 11) /* the number, and a newline */
+#define LOCK_TRIES 1000
+/* How long a process waits for its parent to end, in milliseconds. */
+#define PARENT_MS 250
+
+static int lock_failed(const struct store_file *file, int error)
+{
+	return store_refuse(error, "%s.lock: %s", file->label, strerror(-error));
+}
+
+static int lock_name(const struct store_file *file, char *name)
+{
+	static const char end[] = ".lock";
+	size_t size = strlen(file->name);
+
+	LATH_ASSERT(size);
+	if (size + sizeof(end) > NAME_MAX + 1)
+		return lock_failed(file, -ENAMETOOLONG);
+	memcpy(name, file->name, size);
+	memcpy(name + size, end, sizeof(end));
+	return 0;
+}
+
+static int set_lock(int fd, int command, short type)
+{
+	struct flock lock = { .l_type = type, .l_whence = SEEK_SET };
+
+	LATH_ASSERT(fd >= 0 && (type == F_WRLCK || type == F_UNLCK));
+	if (!UNINTERRUPTED(fcntl(fd, command, &lock)))
+		return 0;
+	return errno == EAGAIN || errno == EACCES ? -EBUSY : -errno;
+}
+
+/* Returns the process number in a lock file; 0: none. */
+static long owner_in(int fd)
+{
+	char text[LOCK_SIZE + 1] = "";
+	ssize_t n = pread(fd, text, LOCK_SIZE, 0);
+
+	return n == (ssize_t)LOCK_SIZE && !memcmp(text, LOCK_TEXT, sizeof(LOCK_TEXT) - 1)
+		       ? strtol(text + sizeof(LOCK_TEXT) - 1, NULL, 10)
+		       : 0;
+}
+
+static int busy(const struct store_file *file, int fd)
+{
+	long pid = owner_in(fd);
+
+	if (pid)
+		return store_refuse(-EBUSY, "%s: in use by process %ld (%s.lock)", file->label, pid,
+				    file->name);
+	return store_refuse(-EBUSY, "%s: in use by another process (%s.lock)", file->label,
+			    file->name);
+}
+
+static int write_owner(struct store_file *file)
+{
+	char text[LOCK_SIZE + 1];
+	ssize_t n;
+
+	LATH_ASSERT(file->lock >= 0);
+	snprintf(text, sizeof(text), LOCK_TEXT "%10u\n", (unsigned int)getpid());
+	n = UNINTERRUPTED(pwrite(file->lock, text, LOCK_SIZE, 0));
+	if (n != (ssize_t)LOCK_SIZE)
+		return lock_failed(file, n < 0 ? -errno : -ENOSPC);
+	file->owner = getpid();
+	return 0;
+}
+
+/* Gives the lock file the owner and mode of the snapshot: users that may write that must be able to
+ * take over its lock. */
+static void share_with_users(const struct store_file *file, int fd)
+{
+	struct stat there;
+
+	if (fstatat(file->dir, file->name, &there, AT_SYMLINK_NOFOLLOW) || !S_ISREG(there.st_mode))
+		return;
+	if (fchown(fd, there.st_uid, there.st_gid) && fchown(fd, (uid_t)-1, there.st_gid))
+		there.st_mode &= ~(mode_t)0070;
+	(void)!fchmod(fd, there.st_mode & 0666); /* on failure only the owner may use it */
+}
+
+/* Opens the lock file; makes it if need be. Refuses links and files of another kind. A descriptor |
+ * -errno with a reason */
+static int open_lock(const struct store_file *file, const char *name)
+{
+	const int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+	bool made = false;
+	struct stat stat;
+	int fd;
+
+	do {
+		fd = openat(file->dir, name, flags);
+		if (fd < 0 && errno == ENOENT) {
+			fd = openat(file->dir, name, flags | O_CREAT | O_EXCL, 0600);
+			made = fd >= 0;
+		}
+	} while (fd < 0 && (errno == EEXIST || errno == EINTR));
+	if (fd < 0)
+		return errno == ELOOP
+			       ? store_refuse(-EINVAL, "%s.lock: a symbolic link", file->label)
+			       : lock_failed(file, -errno);
+	if (made)
+		share_with_users(file, fd);
+	if (!fstat(fd, &stat) && S_ISREG(stat.st_mode) && stat.st_nlink <= 1 &&
+	    (!stat.st_size || owner_in(fd)))
+		return fd;
+	close(fd);
+	return store_refuse(-EINVAL, "%s.lock: not a lock file of lathwork", file->label);
+}
+
+bool file_named(const struct store_file *file, int fd, const char *name)
+{
+	struct stat mine, there;
+
+	return !fstat(fd, &mine) && !fstatat(file->dir, name, &there, AT_SYMLINK_NOFOLLOW) &&
+	       mine.st_dev == there.st_dev && mine.st_ino == there.st_ino;
+}
+
+int file_lock(struct store_file *file)
+{
+	char name[NAME_MAX + 1];
+	struct stat stat;
+	int fd, ret = lock_name(file, name), tries = LOCK_TRIES;
+
+	LATH_ASSERT(file->lock < 0);
+	if (ret)
+		return ret;
+	for (;;) {
+		fd = open_lock(file, name);
+		if (fd < 0)
+			return fd;
+		ret = set_lock(fd, F_OFD_SETLK, F_WRLCK);
+		/* without its name it was removed by its holder: lock the next one */
+		if (!ret && file_named(file, fd, name))
+			break;
+		if (ret == -EBUSY || (!ret && !--tries))
+			ret = busy(file, fd);
+		else if (ret)
+			ret = lock_failed(file, ret);
+		close(fd);
+		if (ret)
+			return ret;
+	}
+	file->lock = fd;
+	file->swept = false;
+	ret = fstat(fd, &stat) ? lock_failed(file, -errno) : 0;
+	file->lock_id = file_id_of(&stat);
+	if (!ret)
+		ret = write_owner(file);
+	if (ret)
+		file_unlock(file);
+	return ret;
+}
+
+void file_unlock(struct store_file *file)
+{
+	char name[NAME_MAX + 1];
+
+	if (file_still(file->lock, &file->lock_id)) {
+		if (!lock_name(file, name) && file_named(file, file->lock, name))
+			unlinkat(file->dir, name, 0);
+		set_lock(file->lock, F_OFD_SETLK,
+			 F_UNLCK); /* explicitly: children may share the description */
+		close(file->lock);
+	}
+	file->lock = -1;
+}
+
+/* ---- a store's own file ---- */
+
+int file_lock_family(struct store_file *file)
+{
+	struct stat stat;
+	int ret = file_lock(file);
+
+	if (ret)
+		return ret;
+	LATH_ASSERT(file->lock >= 0 && file->member < 0);
+	file->member = memfd_create("lathwork member", MFD_CLOEXEC);
+	ret = file->member < 0 || fstat(file->member, &stat)
+		      ? -errno
+		      : set_lock(file->member, F_SETLK, F_WRLCK);
+	if (!ret) {
+		file->member_id = file_id_of(&stat);
+		return 0;
+	}
+	lock_failed(file, ret);
+	if (file->member >= 0)
+		close(file->member);
+	file->member = -1;
+	file_unlock(file);
+	return ret;
+}
+
+/* Returns whether the kernel is ending this process (PF_EXITING in /proc/PID/stat), or has. */
+static bool is_ending(pid_t pid)
+{
+	char name[32], text[1024] = "";
+	const char *rest;
+	unsigned int flags = 0;
+	ssize_t n;
+	int fd;
+
+	snprintf(name, sizeof(name), "/proc/%ld/stat", (long)pid);
+	fd = open(name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (n <= 0)
+		return true;
+	rest = strrchr(text, ')'); /* the command's name, which may hold anything, ends here */
+	return rest && sscanf(rest, ") %*c %*d %*d %*d %*d %*d %u", &flags) == 1 && flags & 4;
+}
+
+/*
+ * Gets the member lock, or says who holds it. A parent keeps the lock until the kernel has ended
+ * it, which takes a while after _exit(), for a large process or on a busy machine: its child waits
+ * for that, and a moment for a parent that is about to end, as in daemon(). 0 | -EBUSY, *holder is
+ * the process | -errno. unreached: a child of a fork enters it, and ends without noting it
+ */
+static int wait_for_member(const struct store_file *file, pid_t *holder)
+{
+	unsigned int pauses = 0;
+
+	LATH_ASSERT(file->member >= 0);
+	for (;;) {
+		struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+		int ret = set_lock(file->member, F_SETLK, F_WRLCK);
+
+		if (ret != -EBUSY)
+			return ret;
+		*holder = file->owner;
+		if (fcntl(file->member, F_GETLK, &lock))
+			return ret;
+		if (lock.l_type == F_UNLCK) /* meanwhile */
+			continue;
+		*holder = lock.l_pid;
+		if (pauses++ > (is_ending(*holder) ? 10000 : PARENT_MS))
+			return ret;
+		lath_rest(1000000);
+	}
+}
+
+/* Gets the member lock: this process becomes the one of its family that may write. 0 | -EBUSY |
+ * -errno; with a reason */
+static int be_member(const struct store_file *file)
+{
+	pid_t holder;
+	int ret;
+
+	if (!file_still(file->member, &file->member_id) || !file_still(file->dir, &file->dir_id))
+		return store_refuse(-EBADF, "%s: this process has closed descriptors of the store",
+				    file->label);
+	ret = wait_for_member(file, &holder);
+	if (ret != -EBUSY)
+		return ret ? lock_failed(file, ret) : 0;
+	return store_refuse(-EBUSY, "%s: in use by process %ld, related to this one by fork()",
+			    file->label, (long)holder);
+}
+
+/* Returns whether the family holds the lock. */
+static bool family_holds(const struct store_file *file)
+{
+	char name[NAME_MAX + 1];
+
+	return file_still(file->lock, &file->lock_id) && !lock_name(file, name) &&
+	       file_named(file, file->lock, name) && !set_lock(file->lock, F_OFD_SETLK, F_WRLCK);
+}
+
+/* Checks that no process has written the snapshot since this one, or the one it was forked from,
+ * read or wrote it. 0 | -ESTALE | -errno; with a reason */
+static int check_unchanged(const struct store_file *file)
+{
+	struct file_id none = { 0 }, now = none;
+	struct stat stat;
+
+	if (!fstatat(file->dir, file->name, &stat, AT_SYMLINK_NOFOLLOW))
+		now = file_id_of(&stat);
+	else if (errno != ENOENT)
+		return failed(file, -errno);
+	if (file_unchanged(&now, &file->seen))
+		return 0;
+	return store_refuse(-ESTALE, "%s: another process has written it since this one read it",
+			    file->label);
+}
+
+int file_own(struct store_file *file)
+{
+	bool held;
+	int ret = be_member(file);
+
+	if (ret)
+		return ret;
+	held = family_holds(file);
+	if (held && file->owner == getpid())
+		return 0;
+	if (!held) { /* the parent has closed the store: its own lock */
+		if (file_still(file->lock, &file->lock_id))
+			close(file->lock);
+		file->lock = -1;
+		ret = file_lock(file);
+	} else {
+		ret = write_owner(file);
+	}
+	if (ret)
+		return ret;
+	LATH_ASSERT(file->owner == getpid() && file->lock >= 0);
+	ret = check_unchanged(file);
+	if (ret)
+		file_unlock(file);
+	return ret;
+}
+
+void file_leave_family(struct store_file *file)
+{
+	bool member = file_still(file->member, &file->member_id);
+
+	/* only the member that may write removes the lock file; the others close what they have */
+	if (member && !set_lock(file->member, F_SETLK, F_WRLCK) && family_holds(file))
+		file_unlock(file);
+	else if (file_still(file->lock, &file->lock_id))
+		close(file->lock);
+	if (member)
+		close(file->member);
+	file->lock = file->member = -1;
 }

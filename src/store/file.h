@@ -7,7 +7,7 @@
  * change its working directory.
  *
  *   NAME              the snapshot, a regular file; only replaced as a whole, by rename
- *   NAME.lock         exists while a store or a save may write NAME (file_lock.c)
+ *   NAME.lock         exists while a store or a save may write NAME (file.c)
  *   NAME.tmp-XXXXXX   exists while a save runs (replace.c)
  */
 #ifndef LATH_STORE_FILE_H
@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include "lathwork/store.h"
 #include "sys/sys.h"
 
 /* Identifies a file, and the content of a snapshot: a replaced snapshot is another file. ino 0:
@@ -33,7 +34,7 @@ struct store_file {
 	int dir; /* O_PATH; -1: none */
 	struct file_id dir_id;
 	struct file_id seen; /* the snapshot when it was last read or written */
-	/* file_lock.c */
+	/* the lock */
 	int lock, member; /* -1: none */
 	struct file_id lock_id, member_id;
 	pid_t owner; /* the process whose number this process wrote into the lock file */
@@ -60,8 +61,10 @@ bool file_unchanged(const struct file_id *a, const struct file_id *b);
 /* Returns whether the descriptor is open and still refers to this file: programs close descriptors
  * that they do not know. */
 bool file_still(int fd, const struct file_id *id);
+/* Returns whether the name in the directory refers to the descriptor's file. */
+bool file_named(const struct store_file *file, int fd, const char *name);
 
-/* ---- file_lock.c ---- */
+/* ---- the lock ---- */
 
 /* Locks the snapshot for this process, until file_unlock(). 0 | -EBUSY | -errno; with a reason */
 int file_lock(struct store_file *file);
@@ -90,5 +93,44 @@ int replace_begin(struct store_file *file, struct replacement *new);
  * not be synced. abort: removes the new file. Both end the replacement. */
 int replace_commit(struct store_file *file, struct replacement *new);
 void replace_abort(struct store_file *file, struct replacement *new);
+
+/*
+ * The format of a snapshot (lath_store_save, lath_store_load):
+ *
+ *   header 64 bytes   magic "lathsnap", version 1, kind of keys, 32 bytes 0, XXH3 of the first 56
+ *   block  32 bytes   length of the payload, number of entries in it, XXH3 of the payload seeded
+ *                     with the block's number, XXH3 of these three
+ *          payload    entries: key, value
+ *   ...
+ *   end    32 bytes   length 0, number of all entries, XXH3 of all payload checksums, XXH3 of these
+ *                     three
+ *
+ * All numbers are little-endian; sizes in entries are LEB128. A number is stored as its difference
+ * from the previous one in the block, minus 1 (the first: itself). A byte key is stored as the
+ * number of bytes it shares with the previous one in the block, the number of those that follow,
+ * and these. A value is stored as its length * 2, + 1 if a time of expiry (8 bytes) follows, and
+ * its bytes. Keys ascend through the whole file; nothing follows the end.
+ */
+#define SNAPSHOT_MAGIC "lathsnap"
+#define SNAPSHOT_VERSION 1u
+#define SNAPSHOT_BLOCK (256u << 10) /* a block ends when its payload reaches this */
+
+struct snapshot_header {
+	char magic[8];
+	u32 version, keys;
+	u8 reserved[40];
+	u64 checksum;
+};
+
+struct snapshot_block {
+	u64 bytes, entries, checksum, own_checksum;
+};
+
+_Static_assert(sizeof(struct snapshot_header) == 64, "as described");
+_Static_assert(sizeof(struct snapshot_block) == 32, "as described");
+
+/* Loads the snapshot; sets file->seen. 0 | as lath_store_load, with a reason */
+int snapshot_load(struct lath_store *store, struct store_file *file,
+		  lath_store_progress_fn progress, void *arg);
 
 #endif /* LATH_STORE_FILE_H */

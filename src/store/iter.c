@@ -52,7 +52,7 @@ struct copied {
 		u64 value, size, version, expires;
 	} entry[GROUP];
 	u8 *data;
-	u64 used, room;
+	size_t used, room;
 };
 
 /* ---- bounds ---- */
@@ -274,15 +274,9 @@ static int put_entry(struct copied *chunk, const struct lath_store_key *key,
 	__typeof__(chunk->entry[0]) *to = &chunk->entry[chunk->n];
 
 	LATH_ASSERT(chunk->n < GROUP && chunk->used <= chunk->room);
-	if (need > chunk->room) {
-		u64 room = max(need, chunk->room * 2);
-		u8 *data = memory_refused() ? NULL : realloc(chunk->data, room);
-
-		if (!data)
-			return -ENOMEM;
-		chunk->data = data;
-		chunk->room = room;
-	}
+	if (need > chunk->room &&
+	    !buffer_grow(&chunk->data, &chunk->room, max(need, chunk->room * 2)))
+		return -ENOMEM;
 	to->key_size = key->n;
 	to->key = key->data ? put_bytes(chunk, key->data, key->n) : key->n;
 	to->value = put_bytes(chunk, ref->data, ref->size);
@@ -585,19 +579,11 @@ static int visit_count(void *arg, const uint64_t *keys, const uint64_t *words, s
 	return 0;
 }
 
-static int64_t count_numbers(struct lath_store *store, u64 from, u64 last)
-{
-	int64_t count = 0;
-
-	LATH_ASSERT(from <= last && lath_reader_inside(store->rcu));
-	lath_index_visit_values(&store->numbers, from, last, SIZE_MAX, visit_count, &count);
-	return count;
-}
-
 int64_t lath_store_count(struct lath_store *store, const struct lath_store_range *range)
 {
 	struct lath_store_iter *iter;
 	struct lath_store_key key;
+	struct lath_store_ref ref;
 	int64_t count = 0;
 	u64 word = 0;
 	int ret;
@@ -607,20 +593,15 @@ int64_t lath_store_count(struct lath_store *store, const struct lath_store_range
 	ret = lath_store_iter_begin(store, range, &iter);
 	if (ret)
 		return ret;
-	/* elsewhere and of byte keys each entry is visited; of numbers the leaves are counted */
-	if (store->backend) {
-		struct lath_store_ref ref;
-
-		while ((ret = next_elsewhere(iter, &key, &ref)) > 0)
+	/* in the kernel and of byte keys each entry is visited; of numbers the leaves are counted */
+	if (store->backend || store->keys == LATH_STORE_BYTES)
+		while ((ret = store->backend ? next_elsewhere(iter, &key, &ref)
+					     : iter_next_word(iter, &key, &word)) > 0)
 			count++;
-	} else if (store->keys == LATH_STORE_NUMBERS) {
-		if (!iter->ended)
-			count = count_numbers(store, min(iter->number, iter->number_end),
-					      max(iter->number, iter->number_end));
-	} else {
-		while ((ret = iter_next_word(iter, &key, &word)) > 0)
-			count++;
-	}
+	else if (!iter->ended)
+		lath_index_visit_values(&store->numbers, min(iter->number, iter->number_end),
+					max(iter->number, iter->number_end), SIZE_MAX, visit_count,
+					&count);
 	lath_store_iter_end(iter);
 	return ret < 0 ? ret : count;
 }

@@ -4,8 +4,6 @@
  * available.
  */
 #define _GNU_SOURCE
-#include "store/pages.h"
-
 #include "store/arena.h"
 #include "store/reason.h"
 

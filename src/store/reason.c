@@ -5,6 +5,7 @@
 #include "store/reason.h"
 
 #include <stdarg.h>
+#include <stdlib.h>
 
 #include "lathwork/store.h"
 
@@ -25,18 +26,9 @@ int store_refuse(int ret, const char *format, ...)
 	return ret;
 }
 
-int store_refuse_if_silent(int ret, const char *format, ...)
+bool store_said(void)
 {
-	va_list args;
-
-	LATH_ASSERT(ret < 0);
-	if (said) /* the one that is there names the cause */
-		return ret;
-	va_start(args, format);
-	vsnprintf(reason, sizeof(reason), format, args);
-	va_end(args);
-	said = true;
-	return ret;
+	return said;
 }
 
 int store_reason_add(int ret, const char *text)
@@ -62,4 +54,18 @@ void store_reason_copy(char *why, size_t size)
 const char *lath_store_reason(void)
 {
 	return reason;
+}
+
+bool buffer_grow(u8 **buf, size_t *room, size_t want)
+{
+	u8 *more;
+
+	if (want <= *room)
+		return true;
+	more = memory_refused() ? NULL : realloc(*buf, want);
+	if (!more)
+		return false;
+	*buf = more;
+	*room = want;
+	return true;
 }

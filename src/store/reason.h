@@ -12,13 +12,28 @@
  * ret. */
 int store_refuse(int ret, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* As store_refuse(), unless the call has a reason already. */
-int store_refuse_if_silent(int ret, const char *format, ...) __attribute__((format(printf, 2, 3)));
+#define store_refuse_if_silent(ret, ...) (store_said() ? (ret) : store_refuse(ret, __VA_ARGS__))
+/* Returns whether the current call has a reason. */
+bool store_said(void);
 /* Appends to the reason of the current call. Returns ret. */
 int store_reason_add(int ret, const char *text);
 /* Begins a call: it has no reason yet. That of the previous call remains readable. */
 void store_reason_begin(void);
 /* Copies the reason of the current call; "" if it has none. why may be NULL. */
 void store_reason_copy(char *why, size_t size);
+
+/* Makes a system call again while a signal interrupts it. */
+#define UNINTERRUPTED(call)                              \
+	({                                               \
+		__typeof__(call) result_;                \
+		do {                                     \
+			result_ = (call);                \
+		} while (result_ < 0 && errno == EINTR); \
+		result_;                                 \
+	})
+
+/* Makes room for at least `want` bytes in a buffer. Returns whether there is memory. */
+bool buffer_grow(u8 **buf, size_t *room, size_t want);
 
 /* For tests: if not NULL, called before memory is requested; true: the request fails. */
 extern bool (*lath_store_refuse)(void);

@@ -10,7 +10,6 @@
 #define _GNU_SOURCE
 #include "store/file.h"
 #include "store/reason.h"
-#include "store/snapshot.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -61,14 +60,12 @@ static bool is_dead(int fd, const struct stat *stat, const struct stat *old)
 static void remove_if_dead(const struct store_file *file, const char *name, const struct stat *old)
 {
 	int fd = openat(file->dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
-	struct stat mine, there;
+	struct stat mine;
 
 	if (fd < 0)
 		return;
 	/* what was looked at must still have the name */
-	if (!fstat(fd, &mine) && is_dead(fd, &mine, old) &&
-	    !fstatat(file->dir, name, &there, AT_SYMLINK_NOFOLLOW) && mine.st_dev == there.st_dev &&
-	    mine.st_ino == there.st_ino)
+	if (!fstat(fd, &mine) && is_dead(fd, &mine, old) && file_named(file, fd, name))
 		unlinkat(file->dir, name, 0);
 	close(fd);
 }
@@ -234,12 +231,7 @@ void replace_abort(struct store_file *file, struct replacement *new)
 
 static int sync_file(int fd)
 {
-	int ret;
-
-	do
-		ret = fsync(fd);
-	while (ret && errno == EINTR);
-	return ret ? -errno : 0;
+	return UNINTERRUPTED(fsync(fd)) ? -errno : 0;
 }
 
 /* Syncs the directory. Some file systems do not support that: their names need no sync. */

@@ -69,12 +69,6 @@ struct shm {
 	struct shm *next;
 };
 
-/* shm_map.c: maps or makes the object, or finds it mapped / gives up one handle / removes the name.
- * 0 | -errno with a reason */
-int shm_attach(const char *name, const struct lath_store_options *options, struct shm **out);
-void shm_detach(struct shm *shm);
-int shm_remove(const char *name);
-
 /* shm_lock.c: takes the lock and repairs the store if need be. write: the call may change
  * something. 0: locked, in a call | the error of a recovery, not locked | -EDEADLK: this thread
  * holds it */

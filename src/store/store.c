@@ -4,10 +4,8 @@
  */
 #include "store/file.h"
 #include "store/value.h"
-#include "store/pages.h"
 #include "store/reason.h"
 #include "store/shm.h"
-#include "store/snapshot.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -92,25 +90,18 @@ int lath_store_prefault(struct lath_store *store, uint64_t bytes)
 	return store_prefault(store, bytes, pages_available(""));
 }
 
-static int open_arenas(struct lath_store *store, const struct lath_store_options *options)
+static int open_here(struct lath_store *store, const struct lath_store_options *options)
 {
 	int ret = arena_init(&store->index, options, store->rcu, &store->committed);
 
 	if (ret)
 		return ret;
-	ret = arena_init(&store->arena, options, store->rcu, &store->committed);
-	if (ret)
-		arena_fini(&store->index);
-	return ret;
-}
-
-static int open_here(struct lath_store *store, const struct lath_store_options *options)
-{
-	int ret = open_arenas(store, options);
-
-	if (ret)
-		return ret;
 	LATH_ASSERT(!store->backend && !store->mark);
+	ret = arena_init(&store->arena, options, store->rcu, &store->committed);
+	if (ret) {
+		arena_fini(&store->index);
+		return ret;
+	}
 	ret = store_prefault(store, options->prefault, pages_available(""));
 	if (!ret)
 		ret = keys_init(store);
@@ -138,15 +129,13 @@ static void close_here(struct lath_store *store)
 	free(store->hand);
 }
 
-/* Loads the snapshot. For a writer it need not exist. */
-static int load_file(struct lath_store *store, struct store_file *file, unsigned int flags)
+/* Unlocks the file of a store and forgets it. */
+static void leave_file(struct store_file *file, bool writes)
 {
-	bool may_be_new = !(flags & (LATH_STORE_READ_ONLY | LATH_STORE_EXISTING));
-	struct stat stat;
-
-	return may_be_new && file_look(file, &stat) == -ENOENT
-		       ? 0
-		       : snapshot_load(store, file, NULL, NULL);
+	if (writes)
+		file_leave_family(file);
+	file_forget(file);
+	free(file);
 }
 
 static int open_file(struct lath_store *store, const char *path,
@@ -154,6 +143,7 @@ static int open_file(struct lath_store *store, const char *path,
 {
 	struct store_file *file = memory_refused() ? NULL : malloc(sizeof(*file));
 	bool writes = !(options->flags & LATH_STORE_READ_ONLY);
+	struct stat stat;
 	int ret;
 
 	if (!file)
@@ -162,17 +152,14 @@ static int open_file(struct lath_store *store, const char *path,
 	if (!ret && writes) /* locked before it is read: what is written later must be based on what
 			       was read */
 		ret = file_lock_family(file);
-	if (!ret)
-		ret = load_file(store, file, options->flags);
-	if (!ret && writes) {
+	/* for a writer it need not exist */
+	if (!ret &&
+	    (!writes || options->flags & LATH_STORE_EXISTING || file_look(file, &stat) != -ENOENT))
+		ret = snapshot_load(store, file, NULL, NULL);
+	if (!ret && writes)
 		store->file = file;
-		return 0;
-	}
-	/* the open failed, or this is a reader: it writes nothing back and keeps no descriptor */
-	if (writes)
-		file_leave_family(file);
-	file_forget(file);
-	free(file);
+	else /* the open failed, or this is a reader: it writes nothing back, keeps no descriptor */
+		leave_file(file, writes);
 	return ret;
 }
 
@@ -182,7 +169,7 @@ static int open_backend(struct lath_store *store, const struct store_backend *ba
 	if (!backend->open)
 		return store_refuse(-ENODEV, "%s:%s: this build has no kernel store",
 				    backend->scheme, rest);
-	LATH_ASSERT(backend->get && backend->update && backend->close);
+	LATH_ASSERT(backend->get_ref && backend->close);
 	store->backend = backend;
 	return backend->open(store, rest, options);
 }
@@ -218,7 +205,7 @@ static int open_options(struct lath_store **out, const char *spec,
 		return ret;
 	store = memory_refused() || lath_thread_prepare() ? NULL : lath_block_alloc(sizeof(*store));
 	if (!store)
-		return store_refuse(-ENOMEM, "%s: %s", spec, strerror(ENOMEM));
+		return -ENOMEM;
 	memset(store, 0, sizeof(*store));
 	store->keys = options->keys;
 	store->flags = options->flags;
@@ -246,10 +233,14 @@ int lath_store_open(struct lath_store **out, const char *spec,
 	struct lath_store_options options;
 	int ret;
 
+	spec = spec ? spec : "";
 	store_reason_begin();
 	ret = take_options(&options, theirs);
 	if (!ret)
-		ret = open_options(out, spec ? spec : "", &options);
+		ret = open_options(out, spec, &options);
+	if (ret) /* -EBADMSG without a reason: of a repair */
+		store_refuse_if_silent(ret, "%s: %s", spec,
+				       ret == -EBADMSG ? "damaged" : strerror(-ret));
 	store_reason_copy(options.why, options.why_size);
 	return ret;
 }
@@ -270,11 +261,8 @@ int lath_store_close(struct lath_store *store)
 		close_here(store);
 	}
 	/* the lock last: until here no other process may write the file */
-	if (store->file) {
-		file_leave_family(store->file);
-		file_forget(store->file);
-		free(store->file);
-	}
+	if (store->file)
+		leave_file(store->file, true);
 	lath_block_free(store);
 	return ret;
 }
@@ -286,12 +274,17 @@ enum lath_store_keys lath_store_kind(const struct lath_store *store)
 
 int64_t lath_store_items(struct lath_store *store)
 {
+	struct lath_store_stats stats;
 	int64_t sum = 0;
 	unsigned int i;
+	int ret;
 
-	if (store->backend)
-		return store->inside ? LOCKED(store, false, lath_store_items(store->inside))
-				     : store->backend->items(store);
+	if (store->inside)
+		return LOCKED(store, false, lath_store_items(store->inside));
+	if (store->backend) {
+		ret = store->backend->stats(store, &stats);
+		return ret ? ret : (int64_t)stats.items;
+	}
 	if (store->keys == LATH_STORE_NUMBERS)
 		return (int64_t)lath_index_count(&store->numbers);
 	/* the set of byte keys does not count: each shard has what its threads added */
@@ -300,7 +293,8 @@ int64_t lath_store_items(struct lath_store *store)
 	return max(sum, (int64_t)0); /* while others write, the sum may be off */
 }
 
-void store_figures(struct lath_store *store, struct lath_store_stats *stats)
+/* Fills the statistics of a store in this process, except those that only the kernel knows. */
+static void figures(struct lath_store *store, struct lath_store_stats *stats)
 {
 	struct arena_numbers numbers, nodes;
 
@@ -324,16 +318,26 @@ void store_figures(struct lath_store *store, struct lath_store_stats *stats)
 int lath_store_get_stats(struct lath_store *store, struct lath_store_stats *stats)
 {
 	LATH_NO_CANCEL;
-	struct pages_coverage records, index;
+	struct pages_coverage records, index = { 0, 0 };
 	int ret;
 
 	memset(stats, 0, sizeof(*stats));
-	if (store->backend)
+	if (store->backend && !store->inside)
 		return store->backend->stats(store, stats);
-	store_figures(store, stats);
-	ret = pages_coverage(store->arena.base, store->arena.reserved, &records);
-	if (!ret)
-		ret = pages_coverage(store->index.base, store->index.reserved, &index);
+	if (store->inside) {
+		const struct shm_head *head = container_of(store->inside, struct shm_head, store);
+
+		/* true: it takes the arenas' locks */
+		ret = (int)LOCKED(store, true, (figures(store->inside, stats), 0));
+		/* what this process has mapped; others may have touched more pages */
+		if (!ret)
+			ret = pages_coverage((const char *)head, head->size, &records);
+	} else {
+		figures(store, stats);
+		ret = pages_coverage(store->arena.base, store->arena.reserved, &records);
+		if (!ret)
+			ret = pages_coverage(store->index.base, store->index.reserved, &index);
+	}
 	/* only the kernel knows which pages are there, and how large they are */
 	if (ret)
 		return ret;

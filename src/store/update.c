@@ -3,6 +3,7 @@
  * update.c - the public calls on single keys: reads; and changes, each of which is key_update()
  * with a function that decides, or a shorter way to the same.
  */
+#include "store/shm.h"
 #include "store/value.h"
 
 #include <inttypes.h>
@@ -60,7 +61,9 @@ int64_t lath_store_get(struct lath_store *store, struct lath_store_key key, void
 	int64_t ret;
 
 	if (unlikely(store->backend))
-		return store->backend->get(store, key, buf, room);
+		return store->inside
+			       ? LOCKED(store, false, lath_store_get(store->inside, key, buf, room))
+			       : store->backend->get(store, key, buf, room);
 	/* the section ends after the copy: the value may be freed then */
 	lath_reader_enter(store->rcu);
 	ret = lath_store_get_ref(store, key, &ref);
@@ -97,9 +100,12 @@ int lath_store_update(struct lath_store *store, struct lath_store_key key, lath_
 		return ret;
 	if (unlikely(store->read_only))
 		return -EROFS;
-	/* a store elsewhere makes room by itself */
+	/* with the lock held: a call of fn on the store is -EDEADLK. The kernel's store makes room by
+	 * itself */
 	if (unlikely(store->backend))
-		return store->backend->update(store, key, fn, arg);
+		return store->inside ? (int)LOCKED(store, true,
+						   lath_store_update(store->inside, key, fn, arg))
+				     : store->backend->update(store, key, fn, arg);
 	ret = key_update(store, key, fn, arg);
 	if (unlikely(ret == -ENOSPC))
 		ret = update_when_full(store, key, fn, arg);
@@ -112,8 +118,9 @@ enum put_mode { PUT_ANY, PUT_NEW, PUT_OLD };
 
 struct put {
 	enum put_mode mode;
+	bool by_version; /* set_if, not cas */
 	const void *value;
-	u64 size;
+	u64 size, expires;
 	/* for cas and set_if */
 	const void *expected;
 	u64 expected_size, version;
@@ -142,7 +149,24 @@ static int decide_put(void *arg, const struct lath_store_ref *old, struct lath_s
 	if (want->mode == PUT_OLD && !old)
 		return -ENOENT;
 	/* a set ends the time of expiry of the old value */
-	return put(change, want->value, want->size, 0);
+	return put(change, want->value, want->size, want->expires);
+}
+
+static int put_key(struct lath_store *store, struct lath_store_key key, enum put_mode mode,
+		   const void *value, size_t size, u64 expires)
+{
+	struct put want; /* decide_put() reads no more of it */
+
+	want.mode = mode;
+	want.value = value;
+	want.size = size;
+	want.expires = expires;
+	return lath_store_update(store, key, decide_put, &want);
+}
+
+int entry_set(struct lath_store *store, const struct lath_store_entry *entry)
+{
+	return put_key(store, entry->key, PUT_ANY, entry->value, entry->size, entry->expires);
 }
 
 /* Sets the value of a number without reading the old one. In a call. */
@@ -178,14 +202,6 @@ static int set_plain(struct lath_store *store, struct lath_store_key key, const 
 	return 0;
 }
 
-static int put_key(struct lath_store *store, struct lath_store_key key, enum put_mode mode,
-		   const void *value, size_t size)
-{
-	struct put want = { .mode = mode, .value = value, .size = size };
-
-	return lath_store_update(store, key, decide_put, &want);
-}
-
 int lath_store_set(struct lath_store *store, struct lath_store_key key, const void *value,
 		   size_t size)
 {
@@ -199,19 +215,19 @@ int lath_store_set(struct lath_store *store, struct lath_store_key key, const vo
 		if (likely(ret != -ENOMEM && ret != -ENOSPC && ret != -EFBIG))
 			return ret;
 	}
-	return put_key(store, key, PUT_ANY, value, size);
+	return put_key(store, key, PUT_ANY, value, size, 0);
 }
 
 int lath_store_add(struct lath_store *store, struct lath_store_key key, const void *value,
 		   size_t size)
 {
-	return put_key(store, key, PUT_NEW, value, size);
+	return put_key(store, key, PUT_NEW, value, size, 0);
 }
 
 int lath_store_replace(struct lath_store *store, struct lath_store_key key, const void *value,
 		       size_t size)
 {
-	return put_key(store, key, PUT_OLD, value, size);
+	return put_key(store, key, PUT_OLD, value, size, 0);
 }
 
 static int decide_delete(void *arg, const struct lath_store_ref *old,
@@ -288,16 +304,17 @@ int64_t lath_store_get_or_set(struct lath_store *store, struct lath_store_key ke
 	return want.length;
 }
 
-static int decide_cas(void *arg, const struct lath_store_ref *old, struct lath_store_change *change)
+/* For cas and set_if. The time of expiry stays: the value is the same one, changed. */
+static int decide_if(void *arg, const struct lath_store_ref *old, struct lath_store_change *change)
 {
 	const struct put *want = arg;
 
 	if (!old)
 		return -ENOENT;
-	if (old->size != want->expected_size ||
-	    (old->size && memcmp(old->data, want->expected, want->expected_size)))
+	if (want->by_version ? old->version != want->version
+			     : old->size != want->expected_size ||
+				       (old->size && memcmp(old->data, want->expected, old->size)))
 		return -EAGAIN;
-	/* the time of expiry stays: the value is the same one, changed */
 	return put(change, want->value, want->size, change->expires);
 }
 
@@ -308,33 +325,21 @@ int lath_store_cas(struct lath_store *store, struct lath_store_key key, const vo
 		.value = value, .size = size, .expected = expected, .expected_size = expected_size
 	};
 
-	return lath_store_update(store, key, decide_cas, &want);
-}
-
-static int decide_set_if(void *arg, const struct lath_store_ref *old,
-			 struct lath_store_change *change)
-{
-	const struct put *want = arg;
-
-	if (!old)
-		return -ENOENT;
-	if (old->version != want->version)
-		return -EAGAIN;
-	return put(change, want->value, want->size, change->expires);
+	return lath_store_update(store, key, decide_if, &want);
 }
 
 int lath_store_set_if(struct lath_store *store, struct lath_store_key key, uint64_t version,
 		      const void *value, size_t size)
 {
-	struct put want = { .value = value, .size = size, .version = version };
+	struct put want = { .value = value, .size = size, .version = version, .by_version = true };
 
 	if (store->plain)
 		return -EOPNOTSUPP;
-	return lath_store_update(store, key, decide_set_if, &want);
+	return lath_store_update(store, key, decide_if, &want);
 }
 
 struct number {
-	enum { NUMBER_ADD, NUMBER_MIN, NUMBER_MAX } what;
+	enum number_call { NUMBER_ADD, NUMBER_MIN, NUMBER_MAX } what;
 	int64_t by, now;
 	char text[24];
 };
@@ -400,35 +405,30 @@ static int decide_number(void *arg, const struct lath_store_ref *old,
 	return 0;
 }
 
-static int change_number(struct lath_store *store, struct lath_store_key key, struct number *want,
-			 int64_t *now)
+static int change_number(struct lath_store *store, struct lath_store_key key, enum number_call what,
+			 int64_t by, int64_t *now)
 {
-	int ret = lath_store_update(store, key, decide_number, want);
+	struct number want = { .what = what, .by = by };
+	int ret = lath_store_update(store, key, decide_number, &want);
 
 	if (!ret && now)
-		*now = want->now;
+		*now = want.now;
 	return ret;
 }
 
 int lath_store_incr(struct lath_store *store, struct lath_store_key key, int64_t by, int64_t *now)
 {
-	struct number want = { .what = NUMBER_ADD, .by = by };
-
-	return change_number(store, key, &want, now);
+	return change_number(store, key, NUMBER_ADD, by, now);
 }
 
 int lath_store_min(struct lath_store *store, struct lath_store_key key, int64_t by, int64_t *now)
 {
-	struct number want = { .what = NUMBER_MIN, .by = by };
-
-	return change_number(store, key, &want, now);
+	return change_number(store, key, NUMBER_MIN, by, now);
 }
 
 int lath_store_max(struct lath_store *store, struct lath_store_key key, int64_t by, int64_t *now)
 {
-	struct number want = { .what = NUMBER_MAX, .by = by };
-
-	return change_number(store, key, &want, now);
+	return change_number(store, key, NUMBER_MAX, by, now);
 }
 
 static int decide_append(void *arg, const struct lath_store_ref *old,
