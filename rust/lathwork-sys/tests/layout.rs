@@ -9,8 +9,8 @@ fn offset<T, F>(field: impl Fn(*const T) -> *const F) -> usize {
     field(value.as_ptr()) as usize - value.as_ptr() as usize
 }
 
-macro_rules! shape {
-    ($text:expr, $name:ident $(, $field:ident)*) => {
+macro_rules! shapes {
+    ($text:expr; $($name:ident { $($field:ident),* })*) => {$(
         $text += &format!(
             "_Static_assert(sizeof(struct {0}) == {1}, \"size of {0}\");\n\
              _Static_assert(_Alignof(struct {0}) == {2}, \"alignment of {0}\");\n",
@@ -19,11 +19,11 @@ macro_rules! shape {
             "_Static_assert(offsetof(struct {0}, {1}) == {2}, \"{0}.{1}\");\n",
             stringify!($name), stringify!($field).trim_start_matches("r#"),
             offset(|s: *const $name| unsafe { std::ptr::addr_of!((*s).$field) }));)*
-    };
+    )*};
 }
 
-macro_rules! number {
-    ($text:expr, $($name:ident),*) => {
+macro_rules! numbers {
+    ($text:expr; $($name:ident),*) => {
         $($text += &format!("_Static_assert({0} == {1}, \"{0}\");\n", stringify!($name), $name);)*
     };
 }
@@ -31,145 +31,46 @@ macro_rules! number {
 #[test]
 fn as_in_c() {
     let mut text = String::from("#include <errno.h>\n#include \"lathwork.h\"\n");
-    shape!(text, lath_index);
-    shape!(text, lath_intervals);
-    shape!(text, lath_bytes);
-    shape!(text, lath_sortq);
-    shape!(
-        text,
-        lath_request,
-        sector,
-        sectors,
-        tag,
-        r#where,
-        time,
-        node
-    );
-    shape!(text, lath_request_pool, base, stride, count);
-    shape!(text, lath_sortq_config, size, engine, flags, simd);
-    shape!(text, lath_bytes_key, data, size, tag);
-    shape!(text, lath_bytes_records, key_of, ctx, flags);
-    shape!(text, lath_allocator, alloc, free, ctx);
-    shape!(
-        text,
-        lath_range_config,
-        size,
-        flags,
-        usual,
-        buckets,
-        allocator,
-        look,
-        look_arg
-    );
-    shape!(text, lath_range_hold, first, last, owner);
-    shape!(text, lath_range_locks);
-    shape!(text, lath_item, key, size, value);
-    shape!(text, lath_interval, first, end, value);
-    shape!(text, lath_rcu_head, next, func);
-    shape!(
-        text,
-        lath_rcu,
-        name,
-        read_lock,
-        read_unlock,
-        call,
-        synchronize,
-        drain,
-        register_thread,
-        unregister_thread
-    );
-    shape!(text, lath_config, size, layout, flags, rcu, allocator, id);
-    shape!(
-        text,
-        lath_space_config,
-        size,
-        low,
-        high,
-        unit,
-        below,
-        flags,
-        rcu,
-        allocator
-    );
-    shape!(
-        text,
-        lath_hole_request,
-        size,
-        align,
-        low,
-        high,
-        below,
-        hint,
-        policy
-    );
-    shape!(
-        text,
-        lath_space_stats,
-        allocated,
-        free,
-        cached,
-        arena_free,
-        arenas,
-        ranges,
-        segments,
-        bytes,
-        bad_frees
-    );
-    shape!(
-        text,
-        lath_interval_iter,
-        set,
-        first_low,
-        first_high,
-        last_low,
-        last_high,
-        from,
-        order,
-        place,
-        at,
-        copied,
-        ahead
-    );
-    number!(
-        text,
-        ENOENT,
-        ENOMEM,
-        EAGAIN,
-        E2BIG,
-        EBUSY,
-        EEXIST,
-        EINVAL,
-        ENOSPC,
-        LATH_RANGES,
-        LATH_POINTS,
-        LATH_HUGE_PAGES,
-        LATH_NODE_EACH,
-        LATH_HOLES,
-        LATH_SMALL_PAGES,
-        LATH_GAPPED,
-        LATH_RANKS,
-        LATH_HALF_OPEN,
-        LATH_CLOSED,
-        LATH_INDEX_WORDS,
-        LATH_INTERVALS_WORDS,
-        LATH_BYTES_WORDS,
-        LATH_BYTES_BACK,
-        LATH_BYTES_BEHIND,
-        LATH_SPACE_NO_ARENAS,
-        LATH_SPACE_NO_MAGAZINES,
-        LATH_SORTQ_HYBRID,
-        LATH_SORTQ_FIFO,
-        LATH_SORTQ_LOWEST,
-        LATH_SORTQ_MAX_REQUESTS,
-        LATH_SORTQ_SECTOR_BITS,
-        LATH_SIMD_BEST,
-        LATH_HOLE_FIRST,
-        LATH_HOLE_LAST,
-        LATH_HOLE_BEST,
-        LATH_HOLE_NEXT,
-        LATH_HOLE_NEAR,
-        LATH_HOLE_EXACT
-    );
+    shapes! { text;
+        lath_index {}
+        lath_intervals {}
+        lath_bytes {}
+        lath_sortq {}
+        lath_request { sector, sectors, tag, r#where, time, node }
+        lath_request_pool { base, stride, count }
+        lath_sortq_config { size, engine, flags, simd }
+        lath_bytes_key { data, size, tag }
+        lath_bytes_records { key_of, ctx, flags }
+        lath_allocator { alloc, free, ctx }
+        lath_range_config { size, flags, usual, buckets, allocator, look, look_arg }
+        lath_range_hold { first, last, owner }
+        lath_range_locks {}
+        lath_item { key, size, value }
+        lath_interval { first, end, value }
+        lath_rcu_head { next, func }
+        lath_rcu {
+            name, read_lock, read_unlock, call, synchronize, drain, register_thread,
+            unregister_thread
+        }
+        lath_config { size, layout, flags, rcu, allocator, id }
+        lath_space_config { size, low, high, unit, below, flags, rcu, allocator }
+        lath_hole_request { size, align, low, high, below, hint, policy }
+        lath_space_stats {
+            allocated, free, cached, arena_free, arenas, ranges, segments, bytes, bad_frees
+        }
+        lath_interval_iter {
+            set, first_low, first_high, last_low, last_high, from, order, place, at, copied, ahead
+        }
+    }
+    numbers! { text;
+        ENOENT, ENOMEM, EAGAIN, E2BIG, EBUSY, EEXIST, EINVAL, ENOSPC, LATH_RANGES, LATH_POINTS,
+        LATH_HUGE_PAGES, LATH_NODE_EACH, LATH_HOLES, LATH_SMALL_PAGES, LATH_GAPPED, LATH_RANKS,
+        LATH_HALF_OPEN, LATH_CLOSED, LATH_INDEX_WORDS, LATH_INTERVALS_WORDS, LATH_BYTES_WORDS,
+        LATH_BYTES_BACK, LATH_BYTES_BEHIND, LATH_SPACE_NO_ARENAS, LATH_SPACE_NO_MAGAZINES,
+        LATH_SORTQ_HYBRID, LATH_SORTQ_FIFO, LATH_SORTQ_LOWEST, LATH_SORTQ_MAX_REQUESTS,
+        LATH_SORTQ_SECTOR_BITS, LATH_SIMD_BEST, LATH_HOLE_FIRST, LATH_HOLE_LAST, LATH_HOLE_BEST,
+        LATH_HOLE_NEXT, LATH_HOLE_NEAR, LATH_HOLE_EXACT
+    }
 
     #[cfg(feature = "store")]
     of_the_store(&mut text);
@@ -194,71 +95,26 @@ fn of_the_store(text: &mut String) {
     use store::*;
 
     *text = format!("#define LATHWORK_STORE\n{text}");
-    shape!(
-        *text,
-        lath_store_options,
-        size,
-        keys,
-        pages,
-        flags,
-        limit,
-        reserve,
-        prefault,
-        numa,
-        rcu,
-        why,
-        why_size
-    );
-    shape!(*text, lath_store_key, data, n);
-    shape!(*text, lath_store_ref, data, size, version, expires, small);
-    shape!(*text, lath_store_entry, key, value, size, expires);
-    shape!(
-        *text,
-        lath_store_change,
-        action,
-        value,
-        size,
-        tail,
-        tail_size,
-        expires
-    );
-    shape!(*text, lath_store_range, from, to, prefix, backward);
-    shape!(
-        *text,
-        lath_store_stats,
-        items,
-        committed,
-        index_bytes,
-        record_bytes,
-        pending_bytes,
-        free_bytes,
-        lost_bytes,
-        resident,
-        huge,
-        layers,
-        evicted,
-        expired,
-        fragmentation_permille
-    );
-    number!(
-        *text,
-        LATH_STORE_NUMBERS,
-        LATH_STORE_BYTES,
-        LATH_PAGES_HUGE,
-        LATH_PAGES_HUGETLB,
-        LATH_PAGES_SMALL,
-        LATH_STORE_EVICT,
-        LATH_STORE_VERSIONS,
-        LATH_STORE_READ_ONLY,
-        LATH_STORE_EXISTING,
-        LATH_STORE_FOREIGN,
-        LATH_STORE_KEEP,
-        LATH_STORE_PUT,
-        LATH_STORE_REMOVE,
-        EROFS,
-        ERANGE,
-        EOPNOTSUPP
-    );
+    shapes! { *text;
+        lath_store_options {
+            size, keys, pages, flags, limit, reserve, prefault, numa, rcu, why, why_size
+        }
+        lath_store_key { data, n }
+        lath_store_ref { data, size, version, expires, small }
+        lath_store_entry { key, value, size, expires }
+        lath_store_change { action, value, size, tail, tail_size, expires }
+        lath_store_range { from, to, prefix, backward }
+        lath_store_stats {
+            items, committed, index_bytes, record_bytes, pending_bytes, free_bytes, lost_bytes,
+            resident, huge, layers, evicted, expired, fragmentation_permille
+        }
+    }
+    numbers! { *text;
+        LATH_STORE_NUMBERS, LATH_STORE_BYTES, LATH_PAGES_HUGE, LATH_PAGES_HUGETLB,
+        LATH_PAGES_SMALL, LATH_STORE_EVICT, LATH_STORE_VERSIONS, LATH_STORE_READ_ONLY,
+        LATH_STORE_EXISTING, LATH_STORE_FOREIGN, LATH_STORE_KEEP, LATH_STORE_PUT,
+        LATH_STORE_REMOVE, EROFS, ERANGE, EOPNOTSUPP
+    }
 }
 
 #[test]

@@ -4,11 +4,10 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::cell::UnsafeCell;
 use core::ffi::c_void;
-use core::fmt;
 use core::iter::FusedIterator;
 use core::marker::PhantomData;
 use core::mem;
-use core::ops::{Bound, Deref, RangeBounds};
+use core::ops::{Bound, RangeBounds};
 use core::ptr;
 
 use lathwork_sys as sys;
@@ -17,24 +16,18 @@ use sys::{lath_bytes, lath_bytes_key};
 use crate::bytes::Bytes;
 use crate::code;
 use crate::common::{collected, constructors, from_array, iterated};
-use crate::error::Reason;
+use crate::error::{BytesError, Reason};
 use crate::handle::{config, made, no_memory, Handle};
 use crate::index::AHEAD;
 use crate::memory::{NoMemory, Options};
 use crate::own::verified;
-use crate::reference::BytesPart;
+use crate::reference::{BytesPart, BytesRef, Pair};
 use crate::retired::{drop_each, Retired};
 use crate::scan::Ahead;
 use crate::section::Section;
 use crate::value::{self, header_of, Header, Owned};
 
 const NO_RANKS: &str = "the map was not made with Options::ranks()";
-
-/// What the set has the address of.
-struct Pair<K, V> {
-    key: K,
-    value: V,
-}
 
 /// An ordered map from byte strings to values, for any number of threads. Keys are ordered as their
 /// bytes are, a key before those that begin with it.
@@ -69,34 +62,6 @@ pub struct BytesMap<K: Bytes, V> {
 unsafe impl<K: Bytes + Send, V: Send> Send for BytesMap<K, V> {}
 // SAFETY: those of one thread are read, and dropped, by others.
 unsafe impl<K: Bytes + Send + Sync, V: Send + Sync> Sync for BytesMap<K, V> {}
-
-/// A refused insert: the reason, and key and value back.
-#[derive(Clone, PartialEq, Eq)]
-pub struct BytesError<K, V> {
-    /// Why.
-    pub reason: Reason,
-    /// What was to be inserted, and its value.
-    pub key: K,
-    /// The value.
-    pub value: V,
-}
-
-impl<K, V> fmt::Debug for BytesError<K, V> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("BytesError")
-            .field("reason", &self.reason)
-            .finish_non_exhaustive()
-    }
-}
-
-impl<K, V> fmt::Display for BytesError<K, V> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.reason.fmt(f)
-    }
-}
-
-#[cfg(feature = "std")]
-impl<K, V> std::error::Error for BytesError<K, V> {}
 
 fn key_of(bytes: &[u8]) -> lath_bytes_key {
     lath_bytes_key {
@@ -174,14 +139,6 @@ impl<K: Bytes, V> BytesMap<K, V> {
         BytesError { reason, key, value }
     }
 
-    fn record<'a>(word: u64, section: Section) -> BytesRef<'a, K, V> {
-        BytesRef {
-            word,
-            section,
-            of: PhantomData,
-        }
-    }
-
     /// A pair has left the set.
     fn left(&self, word: u64) {
         // SAFETY: it has one use, and has left once.
@@ -210,7 +167,7 @@ impl<K: Bytes, V> BytesMap<K, V> {
             // SAFETY: as above.
             if code::found(unsafe { sys::lath_bytes_replace(self.raw(), word, &mut old) }) {
                 self.left(old);
-                return Ok(Some(Self::record(old, section)));
+                return Ok(Some(BytesRef::new(old, section)));
             }
         }
     }
@@ -222,7 +179,7 @@ impl<K: Bytes, V> BytesMap<K, V> {
         // SAFETY: as in insert().
         let result = unsafe { sys::lath_bytes_insert(self.raw(), word, &mut there) };
         match code::refusal(result, || Reason::Exists) {
-            Ok(()) => Ok(Self::record(word, section)),
+            Ok(()) => Ok(BytesRef::new(word, section)),
             // SAFETY: likewise.
             Err(reason) => Err(unsafe { self.refused(reason, word) }),
         }
@@ -233,7 +190,7 @@ impl<K: Bytes, V> BytesMap<K, V> {
         let (section, mut word) = (Section::enter(), 0);
         // SAFETY: the set is initialised; the pointers are valid.
         let hit = unsafe { sys::lath_bytes_get(self.raw(), &key_of(key.bytes()), &mut word) };
-        (hit == 1).then(|| Self::record(word, section))
+        (hit == 1).then(|| BytesRef::new(word, section))
     }
 
     /// The entry of `key`, whose value is `make()` if it was not there. Of threads that find none
@@ -292,7 +249,7 @@ impl<K: Bytes, V> BytesMap<K, V> {
             let done = unsafe { sys::lath_bytes_replace_if(self.raw(), old.word, word, &mut 0) };
             if code::unchanged(done) {
                 self.left(old.word);
-                return Ok(Some(Self::record(word, section)));
+                return Ok(Some(BytesRef::new(word, section)));
             }
             // SAFETY: a refused word is not in the set.
             key = unsafe { self.refused(Reason::Absent, word) }.key;
@@ -311,7 +268,7 @@ impl<K: Bytes, V> BytesMap<K, V> {
             return Err(unsafe { self.refused(Reason::Absent, word) });
         }
         self.left(old);
-        Ok(Self::record(old, section))
+        Ok(BytesRef::new(old, section))
     }
 
     /// Whether `key` is there.
@@ -347,7 +304,7 @@ impl<K: Bytes, V> BytesMap<K, V> {
         let (section, mut word) = (Section::enter(), 0);
         // SAFETY: the set is initialised; the pointers are valid.
         let found = code::found(unsafe { find(self.raw(), &key_of(key), &mut word) });
-        found.then(|| Self::record(word, section))
+        found.then(|| BytesRef::new(word, section))
     }
 
     /// Removes `key`. It and its value are dropped when no thread looks at them any more.
@@ -361,7 +318,7 @@ impl<K: Bytes, V> BytesMap<K, V> {
             return None;
         }
         self.left(word);
-        Some(Self::record(word, section))
+        Some(BytesRef::new(word, section))
     }
 
     /// Removes this entry, unless another thread has changed it.
@@ -486,7 +443,7 @@ impl<K: Bytes, V> BytesMap<K, V> {
         // SAFETY: the set is initialised; the pointer is valid.
         let result = unsafe { sys::lath_bytes_select(self.raw(), rank as u64, &mut word) };
         assert!(result != -sys::EINVAL, "{}", NO_RANKS);
-        code::found(result).then(|| Self::record(word, section))
+        code::found(result).then(|| BytesRef::new(word, section))
     }
 
     /// The number of entries. O(n), or O(log n) with ranks.
@@ -594,56 +551,6 @@ impl<K: Bytes, V> Drop for BytesMap<K, V> {
     }
 }
 
-/// An entry of a [`BytesMap`] that is looked at: it derefs to the value. It stays valid while it
-/// lives, also if it is removed since, and is a section, as a [`Ref`](crate::Ref).
-pub struct BytesRef<'a, K, V> {
-    word: u64,
-    section: Section,
-    of: PhantomData<(&'a (K, V), *const ())>,
-}
-
-impl<K, V> BytesRef<'_, K, V> {
-    fn pair(&self) -> &Pair<K, V> {
-        // SAFETY: the section began while the pair was in the set.
-        unsafe { &*value::node_value(self.word) }
-    }
-
-    /// The key.
-    pub fn key(&self) -> &K {
-        &self.pair().key
-    }
-
-    /// The value.
-    pub fn value(&self) -> &V {
-        &self.pair().value
-    }
-}
-
-impl<K, V> Clone for BytesRef<'_, K, V> {
-    fn clone(&self) -> Self {
-        let _ = &self.section;
-        BytesRef {
-            word: self.word,
-            section: Section::enter(),
-            of: PhantomData,
-        }
-    }
-}
-
-impl<K, V> Deref for BytesRef<'_, K, V> {
-    type Target = V;
-
-    fn deref(&self) -> &V {
-        self.value()
-    }
-}
-
-impl<K: fmt::Debug, V: fmt::Debug> fmt::Debug for BytesRef<'_, K, V> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (self.key(), self.value()).fmt(f)
-    }
-}
-
 /// Where entries begin or end that are still to come.
 enum Edge {
     Open,
@@ -743,17 +650,7 @@ impl<'a, K: Bytes, V> BytesEntries<'a, K, V> {
             Some(word) => self.low = Edge::Passed(word),
             None => self.done = true,
         }
-        Some(BytesMap::record(word?, Section::enter()))
-    }
-}
-
-/// The two parts of an entry.
-fn parts<'a, K, V>(entry: BytesRef<'a, K, V>) -> (BytesPart<'a, K>, BytesPart<'a, V>) {
-    let (key, value): (*const K, *const V) = (entry.key(), entry.value());
-    // SAFETY: the sections begin before that of the entry ends.
-    unsafe {
-        let key = BytesPart::new(key, Section::enter());
-        (key, BytesPart::new(value, entry.section))
+        Some(BytesRef::new(word?, Section::enter()))
     }
 }
 
@@ -761,13 +658,13 @@ impl<'a, K: Bytes, V> Iterator for BytesEntries<'a, K, V> {
     type Item = (BytesPart<'a, K>, BytesPart<'a, V>);
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.step(false).map(parts)
+        self.step(false).map(BytesRef::into_parts)
     }
 }
 
 impl<K: Bytes, V> DoubleEndedIterator for BytesEntries<'_, K, V> {
     fn next_back(&mut self) -> Option<Self::Item> {
-        self.step(true).map(parts)
+        self.step(true).map(BytesRef::into_parts)
     }
 }
 

@@ -117,6 +117,34 @@ impl<V, K: fmt::Debug> fmt::Display for InsertError<V, K> {
 #[cfg(feature = "std")]
 impl<V, K: fmt::Debug> std::error::Error for InsertError<V, K> {}
 
+/// A refused insert: the reason, and key and value back.
+#[derive(Clone, PartialEq, Eq)]
+pub struct BytesError<K, V> {
+    /// Why.
+    pub reason: Reason,
+    /// What was to be inserted, and its value.
+    pub key: K,
+    /// The value.
+    pub value: V,
+}
+
+impl<K, V> fmt::Debug for BytesError<K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BytesError")
+            .field("reason", &self.reason)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<K, V> fmt::Display for BytesError<K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.reason.fmt(f)
+    }
+}
+
+#[cfg(feature = "std")]
+impl<K, V> std::error::Error for BytesError<K, V> {}
+
 /// Why a call of a [`RangeAllocator`](crate::RangeAllocator) was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

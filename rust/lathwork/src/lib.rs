@@ -110,9 +110,9 @@ mod with_serde;
 
 pub use algebra::Algebra;
 pub use bytes::Bytes;
-pub use bytes_map::{BytesEntries, BytesError, BytesMap, BytesRef, IntoBytesEntries};
+pub use bytes_map::{BytesEntries, BytesMap, IntoBytesEntries};
 pub use entry::Entry;
-pub use error::{AllocError, InsertError, Reason};
+pub use error::{AllocError, BytesError, InsertError, Reason};
 pub use interval_map::{IntervalMap, Intervals};
 pub use key::Key;
 pub use memory::{Allocator, NoMemory, Options};
@@ -121,7 +121,7 @@ pub use range_allocator::{Held, Policy, RangeAllocator, Runs};
 pub use range_locks::{NotLocked, RangeGuard, RangeLocks};
 pub use range_map::{Gaps, IntoRanges, RangeMap, Ranges};
 pub use range_set::{IntoSetRanges, RangeSet, SetRanges};
-pub use reference::{BytesPart, Ref};
+pub use reference::{BytesPart, BytesRef, Ref};
 pub use sort_queue::{Order, Refused, SortQueue, Ticket};
 #[cfg(feature = "store")]
 pub use store::{

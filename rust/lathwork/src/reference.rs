@@ -93,6 +93,76 @@ impl<T> Deref for BytesPart<'_, T> {
     }
 }
 
+/// What a set of bytes has the address of.
+pub(crate) struct Pair<K, V> {
+    pub(crate) key: K,
+    pub(crate) value: V,
+}
+
+/// An entry of a [`BytesMap`](crate::BytesMap) that is looked at: it derefs to the value. It stays
+/// valid while it lives, also if it is removed since, and is a section, as a [`Ref`].
+pub struct BytesRef<'a, K, V> {
+    pub(crate) word: u64,
+    section: Section,
+    of: PhantomData<(&'a (K, V), *const ())>,
+}
+
+impl<'a, K, V> BytesRef<'a, K, V> {
+    /// `word` is in a set, or was when `section` had begun already.
+    pub(crate) fn new(word: u64, section: Section) -> Self {
+        BytesRef {
+            word,
+            section,
+            of: PhantomData,
+        }
+    }
+
+    pub(crate) fn into_parts(self) -> (BytesPart<'a, K>, BytesPart<'a, V>) {
+        let (key, value): (*const K, *const V) = (self.key(), self.value());
+        // SAFETY: the sections begin before that of the entry ends.
+        unsafe {
+            let key = BytesPart::new(key, Section::enter());
+            (key, BytesPart::new(value, self.section))
+        }
+    }
+
+    fn pair(&self) -> &Pair<K, V> {
+        // SAFETY: the section began while the pair was in the set.
+        unsafe { &*value::node_value(self.word) }
+    }
+
+    /// The key.
+    pub fn key(&self) -> &K {
+        &self.pair().key
+    }
+
+    /// The value.
+    pub fn value(&self) -> &V {
+        &self.pair().value
+    }
+}
+
+impl<K, V> Clone for BytesRef<'_, K, V> {
+    fn clone(&self) -> Self {
+        let _ = &self.section;
+        BytesRef::new(self.word, Section::enter())
+    }
+}
+
+impl<K, V> Deref for BytesRef<'_, K, V> {
+    type Target = V;
+
+    fn deref(&self) -> &V {
+        self.value()
+    }
+}
+
+impl<K: fmt::Debug, V: fmt::Debug> fmt::Debug for BytesRef<'_, K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (self.key(), self.value()).fmt(f)
+    }
+}
+
 /// Is printed and compared as what it derefs to.
 macro_rules! as_target {
     ($name:ident) => {

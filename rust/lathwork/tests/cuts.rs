@@ -118,6 +118,30 @@ impl Model {
     }
 }
 
+/// Compares all entries, also backwards, of a copy, and by value.
+fn check_whole<V: Clone + PartialEq>(
+    mut map: RangeMap<u32, V>,
+    model: &Model,
+    number: fn(&V) -> u8,
+) {
+    let mut back: Vec<_> = map
+        .iter()
+        .rev()
+        .map(|(keys, v)| (keys, number(&v)))
+        .collect();
+    back.reverse();
+    assert_eq!(back, model.all());
+    let copy = map.clone();
+    assert!(copy == map);
+    map.verify().unwrap();
+    let owned: Vec<_> = map
+        .into_iter()
+        .map(|(keys, value)| (keys, number(&value)))
+        .collect();
+    assert_eq!(owned, model.all());
+    drop(copy);
+}
+
 fn play<V: Clone + PartialEq>(steps: &[Step], make: impl Fn(u8) -> V, number: fn(&V) -> u8) {
     let (mut map, mut model) = (RangeMap::<u32, V>::new(), Model::default());
     for step in steps {
@@ -175,22 +199,7 @@ fn play<V: Clone + PartialEq>(steps: &[Step], make: impl Fn(u8) -> V, number: fn
             .collect();
         assert_eq!(seen, model.all());
     }
-    let mut back: Vec<_> = map
-        .iter()
-        .rev()
-        .map(|(keys, v)| (keys, number(&v)))
-        .collect();
-    back.reverse();
-    assert_eq!(back, model.all());
-    let copy = map.clone();
-    assert!(copy == map);
-    map.verify().unwrap();
-    let owned: Vec<_> = map
-        .into_iter()
-        .map(|(keys, value)| (keys, number(&value)))
-        .collect();
-    assert_eq!(owned, model.all());
-    drop(copy);
+    check_whole(map, &model, number);
 }
 
 proptest! {

@@ -80,6 +80,39 @@ fn copied<V: Number>(
     entry.map(|(range, value)| (range, value.number()))
 }
 
+/// A step that changes nothing.
+fn look<V: Number>(step: &Step, map: &RangeMap<u64, V>, model: &Model) {
+    match *step {
+        Step::Get(key) => {
+            assert_eq!(copied(map.get_range(key)), model.at(key));
+            assert_eq!(
+                map.get(key).map(|value| value.number()),
+                model.at(key).map(|entry| entry.1)
+            );
+            assert_eq!(map.contains(key), model.at(key).is_some());
+        }
+        Step::Overlapping(a, b) => {
+            let seen: Vec<_> = map
+                .overlapping(a..=b)
+                .map(|(r, v)| (r, v.number()))
+                .collect();
+            assert_eq!(seen, model.overlapping(a..=b));
+        }
+        Step::Neighbours(key) => {
+            let entry = |(&first, &(last, value)): (&u64, &(u64, u32))| (first..=last, value);
+            assert_eq!(
+                copied(map.ceiling(key)),
+                model.0.range(key..).next().map(entry)
+            );
+            assert_eq!(
+                copied(map.floor(key)),
+                model.0.range(..=key).next_back().map(entry)
+            );
+        }
+        _ => unreachable!(),
+    }
+}
+
 /// The same steps on a map of V and on the model.
 fn play<V: Number + Clone>(steps: &[Step], make: fn(u32) -> V) {
     let (mut map, mut model) = (RangeMap::<u64, V>::new(), Model::default());
@@ -121,32 +154,7 @@ fn play<V: Number + Clone>(steps: &[Step], make: fn(u32) -> V) {
                     was.map(|entry| entry.0)
                 );
             }
-            Step::Get(key) => {
-                assert_eq!(copied(map.get_range(key)), model.at(key));
-                assert_eq!(
-                    map.get(key).map(|value| value.number()),
-                    model.at(key).map(|entry| entry.1)
-                );
-                assert_eq!(map.contains(key), model.at(key).is_some());
-            }
-            Step::Overlapping(a, b) => {
-                let seen: Vec<_> = map
-                    .overlapping(a..=b)
-                    .map(|(r, v)| (r, v.number()))
-                    .collect();
-                assert_eq!(seen, model.overlapping(a..=b));
-            }
-            Step::Neighbours(key) => {
-                let entry = |(&first, &(last, value)): (&u64, &(u64, u32))| (first..=last, value);
-                assert_eq!(
-                    copied(map.ceiling(key)),
-                    model.0.range(key..).next().map(entry)
-                );
-                assert_eq!(
-                    copied(map.floor(key)),
-                    model.0.range(..=key).next_back().map(entry)
-                );
-            }
+            _ => look(step, &map, &model),
         }
     }
     let all: Vec<_> = map

@@ -43,6 +43,62 @@ fn entries<K: Tried>(store: &Store<K>, range: StoreRange<'_, K>) -> Vec<(K, Byte
     found
 }
 
+type Model<K> = BTreeMap<K, Bytes>;
+
+/// A change of one entry that depends on its length.
+fn update<K: Tried>(store: &Store<K>, model: &mut Model<K>, key: &K) {
+    let change = |old: Option<&Bytes>| match old {
+        None => Change::Put(b"new".to_vec()),
+        Some(old) if old.len() % 3 == 0 => Change::Remove,
+        Some(old) if old.len() % 3 == 1 => Change::Keep,
+        Some(old) => Change::Put(old.repeat(2)),
+    };
+    store
+        .update(key.arg(), |old| {
+            change(old.map(|old| old.to_vec()).as_ref())
+        })
+        .unwrap();
+    match change(model.get(key)) {
+        Change::Keep => None,
+        Change::Put(value) => model.insert(key.clone(), value),
+        Change::Remove => model.remove(key),
+    };
+}
+
+fn check_ranges<K: Tried>(store: &Store<K>, model: &Model<K>, key: &K, end: &K) {
+    let range = StoreRange::all().from(key.arg());
+    let limited = range.to(end.arg());
+    let inside = |k: &K| k >= key && k < end;
+    let mut want: Vec<_> = model.clone().into_iter().collect();
+    want.retain(|(k, _)| k >= key);
+    assert_eq!(entries(store, range), want);
+    want.retain(|(k, _)| inside(k));
+    assert_eq!(entries(store, limited), want);
+    want.reverse();
+    assert_eq!(entries(store, limited.backward()), want);
+}
+
+fn check_whole<K: Tried>(store: &mut Store<K>, model: &Model<K>) {
+    let all: Vec<_> = model.clone().into_iter().collect();
+    assert_eq!(entries(store, StoreRange::all()), all);
+    assert_eq!(store.len().unwrap(), all.len() as u64);
+    assert_eq!(store.stats().unwrap().items, all.len() as u64);
+    let keys: Vec<K> = (0..60).map(K::of).collect();
+    let args: Vec<&K::Arg> = keys.iter().map(Tried::arg).collect();
+    let values: Vec<_> = keys.iter().map(|key| model.get(key).cloned()).collect();
+    assert_eq!(store.get_many(&args), values);
+
+    let file = temporary("snapshot");
+    store.save(&file).unwrap();
+    if !all.is_empty() {
+        assert!(matches!(store.load(&file), Err(StoreError::System { .. })));
+    }
+    let mut copy: Store<K> = Store::open("mem:").unwrap();
+    copy.load(&file).unwrap();
+    assert_eq!(entries(&copy, StoreRange::all()), all);
+    std::fs::remove_file(&file).unwrap();
+}
+
 fn play<K: Tried>(options: StoreOptions, steps: &[(u8, u8, Bytes)]) {
     let mut store: Store<K> = options.pages(Pages::Small).open("mem:").unwrap();
     let mut model = BTreeMap::new();
@@ -81,22 +137,7 @@ fn play<K: Tried>(options: StoreOptions, steps: &[(u8, u8, Bytes)]) {
                 let wrong = store.cas(at, b"something else", value).unwrap();
                 assert!(!wrong);
             }
-            8 => {
-                let change = |old: Option<&Bytes>| match old {
-                    None => Change::Put(b"new".to_vec()),
-                    Some(old) if old.len() % 3 == 0 => Change::Remove,
-                    Some(old) if old.len() % 3 == 1 => Change::Keep,
-                    Some(old) => Change::Put(old.repeat(2)),
-                };
-                store
-                    .update(at, |old| change(old.map(|old| old.to_vec()).as_ref()))
-                    .unwrap();
-                match change(there.as_ref()) {
-                    Change::Keep => None,
-                    Change::Put(value) => model.insert(key.clone(), value),
-                    Change::Remove => model.remove(&key),
-                };
-            }
+            8 => update(&store, &mut model, &key),
             9 => {
                 let other = K::of(n.wrapping_add(1));
                 let pairs = [(at, &value[..]), (other.arg(), b"other"), (at, b"last")];
@@ -104,19 +145,7 @@ fn play<K: Tried>(options: StoreOptions, steps: &[(u8, u8, Bytes)]) {
                 model.insert(other, b"other".to_vec());
                 model.insert(key.clone(), b"last".to_vec());
             }
-            10 => {
-                let end = K::of(n.wrapping_mul(7));
-                let range = StoreRange::all().from(at);
-                let limited = range.to(end.arg());
-                let inside = |k: &K| *k >= key && *k < end;
-                let mut want: Vec<_> = model.clone().into_iter().collect();
-                want.retain(|(k, _)| *k >= key);
-                assert_eq!(entries(&store, range), want);
-                want.retain(|(k, _)| inside(k));
-                assert_eq!(entries(&store, limited), want);
-                want.reverse();
-                assert_eq!(entries(&store, limited.backward()), want);
-            }
+            10 => check_ranges(&store, &model, &key, &K::of(n.wrapping_mul(7))),
             _ => {
                 let later = SystemTime::now() + Duration::from_secs(1000);
                 assert_eq!(store.expire(at, Some(later)).unwrap(), there.is_some());
@@ -128,24 +157,7 @@ fn play<K: Tried>(options: StoreOptions, steps: &[(u8, u8, Bytes)]) {
         assert_eq!(store.get(key.arg()).unwrap(), model.get(&key).cloned());
         assert_eq!(store.contains(key.arg()).unwrap(), model.contains_key(&key));
     }
-    let all: Vec<_> = model.clone().into_iter().collect();
-    assert_eq!(entries(&store, StoreRange::all()), all);
-    assert_eq!(store.len().unwrap(), all.len() as u64);
-    assert_eq!(store.stats().unwrap().items, all.len() as u64);
-    let keys: Vec<K> = (0..60).map(K::of).collect();
-    let args: Vec<&K::Arg> = keys.iter().map(Tried::arg).collect();
-    let values: Vec<_> = keys.iter().map(|key| model.get(key).cloned()).collect();
-    assert_eq!(store.get_many(&args), values);
-
-    let file = temporary("snapshot");
-    store.save(&file).unwrap();
-    if !all.is_empty() {
-        assert!(matches!(store.load(&file), Err(StoreError::System { .. })));
-    }
-    let mut copy: Store<K> = Store::open("mem:").unwrap();
-    copy.load(&file).unwrap();
-    assert_eq!(entries(&copy, StoreRange::all()), all);
-    std::fs::remove_file(&file).unwrap();
+    check_whole(&mut store, &model);
 }
 
 fn temporary(name: &str) -> std::path::PathBuf {
