@@ -227,75 +227,86 @@ void run(const request& ask) {
         throw CLI::RuntimeError(no_room);
 }
 
-} // namespace
+CLI::Validator is_span() {
+    return parsed_by([](const std::string& text) { alloc::parse_span(text); });
+}
 
-// a table of options
-// NOLINTNEXTLINE(readability-function-size)
-void add(CLI::App& app) {
-    auto ask = std::make_shared<request>();
-    auto span = parsed_by([](const std::string& text) { alloc::parse_span(text); });
+void add_pool(CLI::App& sub, request& ask) {
     auto power_of_two = CLI::Validator(
         [](const std::string& text) {
             auto n = parse_number(text);
             return n && std::has_single_bit(*n) ? "" : "'" + text + "' is not a power of two";
         },
         "");
-    auto* sub = app.add_subcommand("alloc", "replay an allocation trace in a pool of addresses");
-    sub->footer(epilogue);
-    sub->add_option("TRACE", ask->trace, "The operations")->required();
-    sub->add_option("--pool", ask->pool, "Ranges of addresses")
-        ->check(span)
+    sub.add_option("--pool", ask.pool, "Ranges of addresses")
+        ->check(is_span())
         ->type_name("A-B")
         ->delimiter(',')
         ->take_all()
         ->allow_extra_args(false);
-    sub->add_option("--extents", ask->extents, "JSON of `lath extents`: what it lists is not free")
+    sub.add_option("--extents", ask.extents, "JSON of `lath extents`: what it lists is not free")
         ->type_name("FILE")
         ->check(file_name());
-    sub->add_option("--dump", ask->dump,
-                    "The pool is what this dump of BlueStore's allocator says is free")
+    sub.add_option("--dump", ask.dump,
+                   "The pool is what this dump of BlueStore's allocator says is free")
         ->type_name("FILE")
         ->check(file_name())
         ->excludes("--pool")
         ->excludes("--extents");
-    sub->add_option("--allocator", ask->allocator, "The one to read of a dump that has several")
+    sub.add_option("--allocator", ask.allocator, "The one to read of a dump that has several")
         ->type_name("NAME")
         ->needs("--dump");
-    sub->add_option("--unit", ask->unit,
-                    "Round sizes and alignments up to a multiple; default: 1, or the unit recorded "
-                    "in --dump")
+    sub.add_option("--unit", ask.unit,
+                   "Round sizes and alignments up to a multiple; default: 1, or the unit recorded "
+                   "in --dump")
         ->type_name("N")
         ->check(power_of_two)
         ->transform(whole_number(1));
+}
+
+void add_outputs(CLI::App& sub, request& ask) {
+    sub.add_option("--placement", ask.placement, "Write where each ID came to lie")
+        ->type_name("FILE")
+        ->check(file_name());
+    sub.add_option("--json", ask.json,
+                   "Write the report as JSON; - is standard output, in place of the text")
+        ->type_name("FILE")
+        ->check(file_name());
+    sub.add_option("--csv", ask.csv, "Write the state over time")
+        ->type_name("FILE")
+        ->check(file_name());
+    sub.add_option("--svg", ask.svg, "Plot the state over time")
+        ->type_name("FILE")
+        ->check(file_name());
+    sub.add_option("--save", ask.save,
+                   "Write what is taken at the end, for --extents of another run")
+        ->type_name("FILE")
+        ->check(file_name());
+}
+
+} // namespace
+
+void add(CLI::App& app) {
+    auto ask = std::make_shared<request>();
+    auto* sub = app.add_subcommand("alloc", "replay an allocation trace in a pool of addresses");
+    sub->footer(epilogue);
+    sub->add_option("TRACE", ask->trace, "The operations")->required();
+    add_pool(*sub, *ask);
     std::vector<std::string> names;
     for (auto [name, policy] : policies)
         names.emplace_back(name);
     sub->add_option("--policy", ask->policy, "Which place to take")
         ->check(one_of(names))
         ->capture_default_str();
-    sub->add_option("--limits", ask->limits, "Allocate only there")->type_name("A-B")->check(span);
+    sub->add_option("--limits", ask->limits, "Allocate only there")
+        ->type_name("A-B")
+        ->check(is_span());
     sub->add_option("--below", ask->below, "Allocate below N first")
         ->type_name("N")
         ->transform(whole_number());
     sub->add_flag("--skip-bad", ask->skip_bad, "Go on behind bad lines, count them");
     sub->add_flag("--quiet", ask->quiet, "No report, no progress");
-    sub->add_option("--placement", ask->placement, "Write where each ID came to lie")
-        ->type_name("FILE")
-        ->check(file_name());
-    sub->add_option("--json", ask->json,
-                    "Write the report as JSON; - is standard output, in place of the text")
-        ->type_name("FILE")
-        ->check(file_name());
-    sub->add_option("--csv", ask->csv, "Write the state over time")
-        ->type_name("FILE")
-        ->check(file_name());
-    sub->add_option("--svg", ask->svg, "Plot the state over time")
-        ->type_name("FILE")
-        ->check(file_name());
-    sub->add_option("--save", ask->save,
-                    "Write what is taken at the end, for --extents of another run")
-        ->type_name("FILE")
-        ->check(file_name());
+    add_outputs(*sub, *ask);
     sub->callback([ask] { run(*ask); });
 }
 

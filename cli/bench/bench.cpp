@@ -254,9 +254,6 @@ std::vector<const table*> choose(request& asked, const std::vector<table>& table
     return once;
 }
 
-// A table none of whose subjects was asked for is left out.
-bool takes_part(const session& s) { return !s.subjects().empty(); }
-
 // --keys and --values are parameters that some tables have.
 void set_parameter(request& asked, const std::vector<const table*>& chosen, const char* name,
                    const std::vector<std::string>& words, const char* who) {
@@ -271,18 +268,8 @@ void set_parameter(request& asked, const std::vector<const table*>& chosen, cons
     asked.parameters.push_back(std::string(name) + "=" + join(words, ","));
 }
 
-int run(request& asked, char** argv) {
-    if (!asked.bundle.empty()) {
-        if (!asked.tables.empty())
-            throw usage_error("bench: --bundle measures nothing: no tables, or no --bundle");
-        write_bundle(asked.bundle);
-        std::printf("%s/run measures\n", printable(asked.bundle).c_str());
-        return 0;
-    }
-    if (!asked.isa.empty())
-        use_isa(asked.isa, argv);
-    asked.opt.isa = isa_in_use();
-    auto tables = lathbench::all_tables();
+// The tables to run; the options that they are run with are in asked.opt.
+std::vector<const table*> understand(request& asked, const std::vector<table>& tables) {
     asked.opt.mode = asked.quick  ? lathbench::effort::quick
                      : asked.full ? lathbench::effort::full
                                   : lathbench::effort::normal;
@@ -299,23 +286,56 @@ int run(request& asked, char** argv) {
         throw usage_error("bench: which table? (lath bench --list names them; all runs them all)");
     check_subjects(chosen, asked.opt);
     check_cases(chosen, asked.opt);
-    if (asked.list) {
-        print_list(chosen, asked.opt);
-        return 0;
-    }
+    return chosen;
+}
+
+std::deque<lathbench::run> runs_of(const request& asked, const std::vector<const table*>& chosen) {
     if (asked.resume && (asked.json.empty() || asked.json == "-"))
         throw usage_error("bench: --resume needs --json FILE, the file of the interrupted run");
     std::deque<lathbench::run> done;
     for (const table* t : chosen) {
         lathbench::run each(*t, asked.opt);
-        if (!takes_part(each.measured))
-            continue;
+        if (each.measured.subjects().empty())
+            continue; // none of its subjects was asked for
         if (asked.resume)
             each.measured.keep(lathbench::read_former(asked.json, t->name, asked.opt));
         done.push_back(std::move(each));
     }
     if (done.empty())
         throw usage_error("bench: none of the chosen tables has one of the --subjects");
+    return done;
+}
+
+void measure(lathbench::run& each, std::size_t turn, std::size_t turns) {
+    progress_line line(each.measured, turn, turns);
+    lathbench::noise_watch watch;
+    each.measured.on_progress([&](const session& s, const std::string& what) {
+        watch.look();
+        line.show(s, what);
+    });
+    each.complete = each.measured.all_kept() || each.measured.run();
+    each.circumstances = watch.finish();
+    line.done(each.circumstances);
+}
+
+int run(request& asked, char** argv) {
+    if (!asked.bundle.empty()) {
+        if (!asked.tables.empty())
+            throw usage_error("bench: --bundle measures nothing: no tables, or no --bundle");
+        write_bundle(asked.bundle);
+        std::printf("%s/run measures\n", printable(asked.bundle).c_str());
+        return 0;
+    }
+    if (!asked.isa.empty())
+        use_isa(asked.isa, argv);
+    asked.opt.isa = isa_in_use();
+    auto tables = lathbench::all_tables();
+    auto chosen = understand(asked, tables);
+    if (asked.list) {
+        print_list(chosen, asked.opt);
+        return 0;
+    }
+    auto done = runs_of(asked, chosen);
     if (!asked.opt.input.empty())
         open_stream(asked.opt.input); // before the work
     outputs files(asked);
@@ -327,15 +347,7 @@ int run(request& asked, char** argv) {
         turn++;
         if (lathbench::interrupted())
             break;
-        progress_line line(each.measured, turn, done.size());
-        lathbench::noise_watch watch;
-        each.measured.on_progress([&](const session& s, const std::string& what) {
-            watch.look();
-            line.show(s, what);
-        });
-        each.complete = each.measured.all_kept() || each.measured.run();
-        each.circumstances = watch.finish();
-        line.done(each.circumstances);
+        measure(each, turn, done.size());
         try {
             files.save(done);
         } catch (const output_error& e) { // the figures are shown all the same
@@ -353,14 +365,104 @@ int run(request& asked, char** argv) {
     return code;
 }
 
+// What is measured, and how often.
+void add_plan(CLI::App& bench, request& asked) {
+    bench.add_option("tables", asked.tables, "the tables to run, or all")->type_name("TABLE");
+    bench.add_flag("--list", asked.list,
+                   "name tables, cases and subjects, and what is missing and why");
+    auto* quick = bench.add_flag("--quick", asked.quick,
+                                 "smaller sizes and fewer repetitions: under a minute per table");
+    bench.add_flag("--full", asked.full, "all sizes, all rounds")->excludes(quick);
+    bench.add_flag("--brief", asked.opt.brief, "skip the less informative peers");
+    bench.add_option("--threads", asked.opt.threads, "numbers of threads")
+        ->delimiter(',')
+        ->type_name("N")
+        ->transform(whole_number(1, 1024));
+    bench.add_option("--n", asked.n, "numbers of items (1000000 or 1e6)")
+        ->type_name("N")
+        ->delimiter(',');
+    bench.add_option("--seed", asked.opt.seed, "seed of all made-up data")
+        ->type_name("N")
+        ->transform(whole_number())
+        ->capture_default_str();
+    bench.add_option("--subjects", asked.opt.subjects, "only these")->delimiter(',');
+    bench.add_option("--cases", asked.opt.cases, "only these (a case or its first words)")
+        ->delimiter(',');
+    bench.add_option("--reps", asked.opt.reps, "repetitions (default 7; 3 with --quick)")
+        ->type_name("N")
+        ->transform(whole_number(1, 1000));
+    bench
+        .add_option("--seconds", asked.seconds,
+                    "measure so long, in turns of one repetition, each table as "
+                    "long as the others; --reps is the most of them")
+        ->type_name("N")
+        ->transform(whole_number(1, 1000000))
+        ->take_last();
+}
+
+void add_variants(CLI::App& bench, request& asked) {
+    auto keys = lathbench::distribution_names();
+    keys.push_back("all");
+    bench
+        .add_option("--keys", asked.keys,
+                    "tables index and store: keys that are distributed like these, in place of "
+                    "random ones (all: every one; index with --quick: uniform, dense, clustered "
+                    "and osm)")
+        ->delimiter(',')
+        ->check(one_of(keys));
+    bench
+        .add_option("--values", asked.values,
+                    "table store: values like these, in place of decimal strings")
+        ->delimiter(',')
+        ->check(one_of({"decimal", "binary8", "binary16", "text64", "mixed"}));
+    bench
+        .add_option("--isa", asked.isa,
+                    "the library's vector code, in place of the best that the processor has")
+        ->check(one_of(isa_names()));
+    bench
+        .add_option("--parameter", asked.parameters,
+                    "set what a table declares (--list names it); may be given again")
+        ->type_name("NAME=VALUE")
+        ->allow_extra_args(false);
+}
+
+void add_files(CLI::App& bench, request& asked) {
+    bench
+        .add_option("--json", asked.json,
+                    std::string("write all samples there (with all: ") + default_file +
+                        "); - is standard output, in place of the tables")
+        ->type_name("FILE")
+        ->check(file_name());
+    bench
+        .add_flag("--resume", asked.resume,
+                  "measure only what an interrupted run did not write to the --json file")
+        ->excludes("--seconds");
+    bench.add_option("--csv", asked.csv, "write the rows there; - as for --json")
+        ->type_name("FILE")
+        ->check(file_name());
+    bench.add_option("--text", asked.text, "write the tables there too; - as for --json")
+        ->type_name("FILE")
+        ->check(file_name());
+    bench
+        .add_option("--bundle", asked.bundle,
+                    "write a directory that measures on a machine on which nothing can be "
+                    "installed: this program, its libraries and a script")
+        ->type_name("DIR")
+        ->check(file_name());
+    bench
+        .add_option("--input", asked.opt.input,
+                    "extents (from `lath extents --json`) as the key set")
+        ->type_name("FILE")
+        ->check(file_name());
+}
+
 } // namespace
 
 void define_program(CLI::App& app, char** argv) {
     auto asked = std::make_shared<request>();
-    CLI::App* bench = &app;
     const companion& self = *find_companion("bench");
-    bench->name("lath bench");
-    bench->description(self.summary);
+    app.name("lath bench");
+    app.description(self.summary);
     add_description(app, self.command, [](command_text& text) {
         text.words = {"all"};
         std::set<std::string> subjects;
@@ -373,88 +475,10 @@ void define_program(CLI::App& app, char** argv) {
             if (o.names.back() == "--subjects")
                 o.choices.assign(subjects.begin(), subjects.end());
     });
-    bench->add_option("tables", asked->tables, "the tables to run, or all")->type_name("TABLE");
-    bench->add_flag("--list", asked->list,
-                    "name tables, cases and subjects, and what is missing and why");
-    auto* quick = bench->add_flag("--quick", asked->quick,
-                                  "smaller sizes and fewer repetitions: under a minute per table");
-    bench->add_flag("--full", asked->full, "all sizes, all rounds")->excludes(quick);
-    bench->add_flag("--brief", asked->opt.brief, "skip the less informative peers");
-    bench->add_option("--threads", asked->opt.threads, "numbers of threads")
-        ->delimiter(',')
-        ->type_name("N")
-        ->transform(whole_number(1, 1024));
-    bench->add_option("--n", asked->n, "numbers of items (1000000 or 1e6)")
-        ->type_name("N")
-        ->delimiter(',');
-    bench->add_option("--seed", asked->opt.seed, "seed of all made-up data")
-        ->type_name("N")
-        ->transform(whole_number())
-        ->capture_default_str();
-    bench->add_option("--subjects", asked->opt.subjects, "only these")->delimiter(',');
-    bench->add_option("--cases", asked->opt.cases, "only these (a case or its first words)")
-        ->delimiter(',');
-    bench->add_option("--reps", asked->opt.reps, "repetitions (default 7; 3 with --quick)")
-        ->type_name("N")
-        ->transform(whole_number(1, 1000));
-    auto* seconds = bench
-                        ->add_option("--seconds", asked->seconds,
-                                     "measure so long, in turns of one repetition, each table as "
-                                     "long as the others; --reps is the most of them")
-                        ->type_name("N")
-                        ->transform(whole_number(1, 1000000))
-                        ->take_last();
-    auto keys = lathbench::distribution_names();
-    keys.push_back("all");
-    bench
-        ->add_option("--keys", asked->keys,
-                     "tables index and store: keys that are distributed like these, in place of "
-                     "random ones (all: every one; index with --quick: uniform, dense, clustered "
-                     "and osm)")
-        ->delimiter(',')
-        ->check(one_of(keys));
-    bench
-        ->add_option("--values", asked->values,
-                     "table store: values like these, in place of decimal strings")
-        ->delimiter(',')
-        ->check(one_of({"decimal", "binary8", "binary16", "text64", "mixed"}));
-    bench
-        ->add_option("--isa", asked->isa,
-                     "the library's vector code, in place of the best that the processor has")
-        ->check(one_of(isa_names()));
-    bench
-        ->add_option("--parameter", asked->parameters,
-                     "set what a table declares (--list names it); may be given again")
-        ->type_name("NAME=VALUE")
-        ->allow_extra_args(false);
-    bench
-        ->add_option("--json", asked->json,
-                     std::string("write all samples there (with all: ") + default_file +
-                         "); - is standard output, in place of the tables")
-        ->type_name("FILE")
-        ->check(file_name());
-    bench
-        ->add_flag("--resume", asked->resume,
-                   "measure only what an interrupted run did not write to the --json file")
-        ->excludes(seconds);
-    bench->add_option("--csv", asked->csv, "write the rows there; - as for --json")
-        ->type_name("FILE")
-        ->check(file_name());
-    bench->add_option("--text", asked->text, "write the tables there too; - as for --json")
-        ->type_name("FILE")
-        ->check(file_name());
-    bench
-        ->add_option("--bundle", asked->bundle,
-                     "write a directory that measures on a machine on which nothing can be "
-                     "installed: this program, its libraries and a script")
-        ->type_name("DIR")
-        ->check(file_name());
-    bench
-        ->add_option("--input", asked->opt.input,
-                     "extents (from `lath extents --json`) as the key set")
-        ->type_name("FILE")
-        ->check(file_name());
-    bench->callback([asked, argv] {
+    add_plan(app, *asked);
+    add_variants(app, *asked);
+    add_files(app, *asked);
+    app.callback([asked, argv] {
         if (int code = run(*asked, argv))
             throw CLI::RuntimeError(code);
     });

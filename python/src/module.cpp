@@ -34,6 +34,7 @@ NB_MODULE(_core, module) {
     lathpy::bind_sorted(module);
     lathpy::bind_intervals(module);
     lathpy::bind_ranges(module);
+    lathpy::bind_space(module);
     lathpy::bind_store(module);
     lathpy::bind_locks(module);
     first = module.inc_ref().ptr();

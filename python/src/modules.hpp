@@ -20,6 +20,7 @@ void bind_method(nanobind::module_& module);
 void bind_sorted(nanobind::module_& module);
 void bind_intervals(nanobind::module_& module);
 void bind_ranges(nanobind::module_& module);
+void bind_space(nanobind::module_& module);
 void bind_store(nanobind::module_& module);
 void bind_locks(nanobind::module_& module);
 

@@ -695,13 +695,19 @@ private:
     bool allocated, ended = false;
 };
 
+nb::object alloc_request(Space& self, nb::handle size, nb::handle align, nb::handle low,
+                         nb::handle high, nb::handle hint, lath_hole_policy policy) {
+    uint64_t last = last_before(high);
+    return self.alloc_request({uint64_of(size, "the size"), uint64_of(align, "the alignment"),
+                               key_of(low), last + 1, 0, uint64_of(hint, "the hint"), policy});
+}
+
 } // namespace
 
 void bind_ranges(nb::module_& module) {
     const auto any = nb::arg().none(); // None is refused as other wrong types are
 
     bind_iterator<RangeWalk>(module, "RangeIterator");
-    bind_iterator<RunWalk>(module, "RunIterator");
     LockedClass<Ranges>(module, "Ranges", nb::type_slots(ranges_slots), nb::is_weak_referenceable())
         .def(nb::init<>())
         .def("__len__", [](const Ranges& self) { return self.count; })
@@ -746,7 +752,12 @@ void bind_ranges(nb::module_& module) {
                  return Iterator<RangeWalk>{nb::borrow(self.h), {*self.p, backward}};
              })
         .def("_verify", &Ranges::verify);
+}
 
+void bind_space(nb::module_& module) {
+    const auto any = nb::arg().none();
+
+    bind_iterator<RunWalk>(module, "RunIterator");
     no_space = PyErr_NewExceptionWithDoc("lathwork.NoSpace", "There is no free range that fits.",
                                          PyExc_MemoryError, nullptr);
     module.attr("NoSpace") = nb::handle(no_space);
@@ -768,16 +779,7 @@ void bind_ranges(nb::module_& module) {
             },
             any, any, any)
         .def("_alloc", &Space::alloc, any, any)
-        .def(
-            "_alloc_request",
-            [](Space& self, nb::handle size, nb::handle align, nb::handle low, nb::handle high,
-               nb::handle hint, lath_hole_policy policy) {
-                uint64_t last = last_before(high);
-                return self.alloc_request({uint64_of(size, "the size"),
-                                           uint64_of(align, "the alignment"), key_of(low), last + 1,
-                                           0, uint64_of(hint, "the hint"), policy});
-            },
-            any, any, any, any, any, nb::arg())
+        .def("_alloc_request", alloc_request, any, any, any, any, any, nb::arg())
         .def("reserve", &Space::reserve, nb::arg("start").none(), nb::arg("stop").none(),
              "Take exactly [start, stop). Raises NoSpace if a part of it is allocated. O(log n)")
         .def("free", &Space::free, nb::arg("start").none(), nb::arg("stop").none(),

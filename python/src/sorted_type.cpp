@@ -494,7 +494,7 @@ uint64_t position(Sorted& sorted, int64_t index, const char* text) {
     return static_cast<uint64_t>(index);
 }
 
-void bind_sorted(nb::module_& module) {
+static void bind_sorted_base(nb::module_& module) {
     const auto any = nb::arg().none(); // None is a key like others
 
     nb::enum_<What>(module, "What")
@@ -532,6 +532,12 @@ void bind_sorted(nb::module_& module) {
         .def("_walk_slice", walk_slice)
         .def("_walk_between", walk_between, any, nb::arg(), any, nb::arg(), nb::arg())
         .def("_verify", &Sorted::verify);
+}
+
+void bind_sorted(nb::module_& module) {
+    const auto any = nb::arg().none();
+
+    bind_sorted_base(module);
     LockedClass<Map, Sorted> map(module, "Map", nb::type_slots(map_slots),
                                  nb::is_weak_referenceable());
     map.def(nb::init<nb::object>(), nb::arg().none())

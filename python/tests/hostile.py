@@ -288,8 +288,83 @@ LEFT_OUT = {
 LEFT_OUT = {name: reason for name, reason in LEFT_OUT.items() if reason}
 
 
-def arguments(name, method, make, subject):
-    """Lists of arguments to try. Values are made anew for each call."""
+def tree_arguments(make, subject):
+    one, other = (lambda: make(5)), (lambda: make(30))
+    interval = lambda: Interval(make(5), make(14), Thing())  # noqa: E731
+    there = lambda: next(iter(subject._all()), None)  # noqa: E731
+    fresh = lambda: given([Interval(make(n), make(n + 2), Thing()) for n in range(5)])  # noqa: E731
+    table = {
+        **{call: [(interval,), (there,)] for call in ("add", "append", "_add", "remove", "discard", "_discard", "__contains__", "_find")},
+        **{call: [(one, other, Thing)] for call in ("addi", "appendi", "removei", "discardi", "containsi")},
+        **{call: [(one, other)] for call in ("overlap", "_overlap", "envelop", "_envelop", "overlaps", "_overlaps", "overlaps_range",
+                                             "remove_envelop", "chop", "remove_overlap")},
+        **{call: [(fresh,)] for call in ("update", "__init__", "_become", "__ior__", "__or__", "union")},
+        "_add_all": [(fresh, lambda: Interval)], "_take": [(lambda: [there()],), (lambda: given([there()]),)],
+        "_exchange": [(lambda: IntervalTree([Interval(make(1), make(2), Thing())]),)],
+        "_edge": [(lambda: True,)], "_replace": [(lambda: [interval()],), (lambda: [there()], lambda: [interval()])],
+        "_merge": [(lambda: lambda low, high: event() or True, lambda: lambda a, b: event(), Thing)],
+        "merge_overlaps": [(), (lambda: lambda a, b: event(),)],
+        "slice": [(one,), (one, lambda: lambda interval, lower: event())],
+        "__getitem__": [(one,), (lambda: slice(make(3), make(9)),), (lambda: slice(None, None),)],
+        "__delitem__": [(one,)],
+        "__setitem__": [(lambda: slice(make(3), make(9)), Thing)],
+    }
+    return table, [(), (one,), (lambda: IntervalTree([Interval(1, 2), *itertools.islice(subject, 5)]),), (lambda: given([interval(), there()]),)]
+
+
+def range_map_arguments(make, subject):
+    one, other = (lambda: make(5)), (lambda: make(30))
+    numbers = lambda: numpy.arange(3, 60)  # noqa: E731
+    cut = lambda: slice(Key(3), Key(40))  # noqa: E731
+    table = {
+        **{call: [(one, other)] for call in ("cut", "_cut_if_any", "remove", "remove_overlapping", "overlapping", "gaps")},
+        **{call: [(lambda: RangeSet([(3, 9), (20, after(30))]),)] for call in ("__and__", "__sub__", "__iand__", "__isub__")},
+        **{call: [(lambda: make(300), lambda: make(310), Thing), (one, other, Thing)] for call in ("insert", "_insert", "_store")},
+        "get_many": [(numbers,), (numbers, Thing)], "_walk": [(lambda: True,)], "_become": [(lambda: given([(make(1), make(9), Thing()), (make(5), make(6), Thing())]),)],
+        "__getitem__": [(one,)], "__delitem__": [(one,), (lambda: slice(make(3), make(90)),)],
+        "__setitem__": [(lambda: slice(make(3), make(90)), Thing), (lambda: slice(make(5), make(6)), Thing)],
+        "__init__": [(lambda: given([(1, 2, Thing()), (5, 6, Thing())]),)],
+    }
+    return table, [(), (one,), (lambda: RangeMap(subject),)]
+
+
+def allocator_arguments(make, subject):
+    one, other = (lambda: make(5)), (lambda: make(30))
+    saved = some(RangeAllocator(0, 1 << 20)).save()
+    table = {
+        "alloc": [(lambda: 8,), (lambda: 8, lambda: 8, one, lambda: make(9000), lambda: "best")],
+        "_alloc": [(lambda: 8, lambda: 0)], "_alloc_request": [(lambda: 8, lambda: 0, one, lambda: make(9000), lambda: 0, lambda: lathwork._core.Policy.last)],
+        "alloc_many": [(lambda: 50, lambda: 4)], "free_many": [(lambda: numpy.arange(0, 30, 3, dtype="uint64"), lambda: 3)],
+        "free": [(lambda: make(3), lambda: make(6))], "reserve": [(lambda: make(3000), lambda: make(3006))],
+        "load": [(lambda: saved,)], "__setstate__": [(lambda: saved,)], "__init__": [(one, other)], "__contains__": [(one,)],
+    }
+    return table, [()]
+
+
+def store_arguments(make, subject):
+    one, other = (lambda: make(5)), (lambda: make(30))
+    text = lambda: bytearray(b"value")  # noqa: E731
+    path = os.path.join("/tmp", f"lathwork-hostile-{os.getpid()}")
+    table = {
+        **{call: [(one,)] for call in ("__getitem__", "__delitem__", "__contains__", "_erase", "discard", "incr")},
+        **{call: [(one, text)] for call in ("__setitem__", "add", "replace", "append", "get", "_get")},
+        **{call: [(), (one, other)] for call in ("items", "keys", "values", "count", "__iter__")},
+        "cas": [(one, text, text)], "expire": [(one, lambda: 5)], "_expire": [(one, lambda: 10**15)],
+        "update": [(lambda: given([(make(3), text()), (make(4), text())]),)], "_set_many": [(lambda: given([(make(3), text())]),)],
+        "_walk": [(one, other, lambda: None, lambda: True, lambda: lathwork._core.What.items)], "_count": [(one, other, lambda: None)],
+        "save": [(lambda: path,)], "_save": [(lambda: path,)], "load": [(lambda: path,)], "_load": [(lambda: path,)],
+        "__exit__": [(lambda: None, lambda: None, lambda: None)], "remove": [(lambda: "shm:lathwork-none",)], "__init__": [()],
+    }
+    return table, [()]
+
+
+def interval_arguments(make, subject):
+    one, other = (lambda: make(5)), (lambda: make(30))
+    table = {"_replace": [()], "__reduce_ex__": [(lambda: 2,)]}
+    return table, [(), (lambda: Interval(make(3), make(12), Thing()),), (one,), (one, other), (lambda: 2,)]
+
+
+def sorted_arguments(make, subject):
     one, other, new = (lambda: make(5)), (lambda: make(30)), (lambda: make(1000))
     numbers = lambda: numpy.arange(3, 60)  # noqa: E731
     index = lambda: Key(3)  # noqa: E731
@@ -333,73 +408,22 @@ def arguments(name, method, make, subject):
         "popitem": [(), (lambda: 0,)],
         "setdefault": [(one, Thing), (new, Thing)],
     }
-    if isinstance(subject, IntervalTree):
-        interval = lambda: Interval(make(5), make(14), Thing())  # noqa: E731
-        there = lambda: next(iter(subject._all()), None)  # noqa: E731
-        fresh = lambda: given([Interval(make(n), make(n + 2), Thing()) for n in range(5)])  # noqa: E731
-        table = {
-            **{call: [(interval,), (there,)] for call in ("add", "append", "_add", "remove", "discard", "_discard", "__contains__", "_find")},
-            **{call: [(one, other, Thing)] for call in ("addi", "appendi", "removei", "discardi", "containsi")},
-            **{call: [(one, other)] for call in ("overlap", "_overlap", "envelop", "_envelop", "overlaps", "_overlaps", "overlaps_range",
-                                                 "remove_envelop", "chop", "remove_overlap")},
-            **{call: [(fresh,)] for call in ("update", "__init__", "_become", "__ior__", "__or__", "union")},
-            "_add_all": [(fresh, lambda: Interval)], "_take": [(lambda: [there()],), (lambda: given([there()]),)],
-            "_exchange": [(lambda: IntervalTree([Interval(make(1), make(2), Thing())]),)],
-            "_edge": [(lambda: True,)], "_replace": [(lambda: [interval()],), (lambda: [there()], lambda: [interval()])],
-            "_merge": [(lambda: lambda low, high: event() or True, lambda: lambda a, b: event(), Thing)],
-            "merge_overlaps": [(), (lambda: lambda a, b: event(),)],
-            "slice": [(one,), (one, lambda: lambda interval, lower: event())],
-            "__getitem__": [(one,), (lambda: slice(make(3), make(9)),), (lambda: slice(None, None),)],
-            "__delitem__": [(one,)],
-            "__setitem__": [(lambda: slice(make(3), make(9)), Thing)],
-        }
-        common = [(), (one,), (lambda: IntervalTree([Interval(1, 2), *itertools.islice(subject, 5)]),), (lambda: given([interval(), there()]),)]
-    elif isinstance(subject, RangeMap):
-        table = {
-            **{call: [(one, other)] for call in ("cut", "_cut_if_any", "remove", "remove_overlapping", "overlapping", "gaps")},
-            **{call: [(lambda: RangeSet([(3, 9), (20, after(30))]),)] for call in ("__and__", "__sub__", "__iand__", "__isub__")},
-            **{call: [(lambda: make(300), lambda: make(310), Thing), (one, other, Thing)] for call in ("insert", "_insert", "_store")},
-            "get_many": [(numbers,), (numbers, Thing)], "_walk": [(lambda: True,)], "_become": [(lambda: given([(make(1), make(9), Thing()), (make(5), make(6), Thing())]),)],
-            "__getitem__": [(one,)], "__delitem__": [(one,), (lambda: slice(make(3), make(90)),)],
-            "__setitem__": [(lambda: slice(make(3), make(90)), Thing), (lambda: slice(make(5), make(6)), Thing)],
-            "__init__": [(lambda: given([(1, 2, Thing()), (5, 6, Thing())]),)],
-        }
-        common = [(), (one,), (lambda: RangeMap(subject),)]
-    elif isinstance(subject, RangeAllocator):
-        saved = some(RangeAllocator(0, 1 << 20)).save()
-        table = {
-            "alloc": [(lambda: 8,), (lambda: 8, lambda: 8, one, lambda: make(9000), lambda: "best")],
-            "_alloc": [(lambda: 8, lambda: 0)], "_alloc_request": [(lambda: 8, lambda: 0, one, lambda: make(9000), lambda: 0, lambda: lathwork._core.Policy.last)],
-            "alloc_many": [(lambda: 50, lambda: 4)], "free_many": [(lambda: numpy.arange(0, 30, 3, dtype="uint64"), lambda: 3)],
-            "free": [(lambda: make(3), lambda: make(6))], "reserve": [(lambda: make(3000), lambda: make(3006))],
-            "load": [(lambda: saved,)], "__setstate__": [(lambda: saved,)], "__init__": [(one, other)], "__contains__": [(one,)],
-        }
-        common = [()]
-    elif isinstance(subject, Store):
-        text = lambda: bytearray(b"value")  # noqa: E731
-        path = os.path.join("/tmp", f"lathwork-hostile-{os.getpid()}")
-        table = {
-            **{call: [(one,)] for call in ("__getitem__", "__delitem__", "__contains__", "_erase", "discard", "incr")},
-            **{call: [(one, text)] for call in ("__setitem__", "add", "replace", "append", "get", "_get")},
-            **{call: [(), (one, other)] for call in ("items", "keys", "values", "count", "__iter__")},
-            "cas": [(one, text, text)], "expire": [(one, lambda: 5)], "_expire": [(one, lambda: 10**15)],
-            "update": [(lambda: given([(make(3), text()), (make(4), text())]),)], "_set_many": [(lambda: given([(make(3), text())]),)],
-            "_walk": [(one, other, lambda: None, lambda: True, lambda: lathwork._core.What.items)], "_count": [(one, other, lambda: None)],
-            "save": [(lambda: path,)], "_save": [(lambda: path,)], "load": [(lambda: path,)], "_load": [(lambda: path,)],
-            "__exit__": [(lambda: None, lambda: None, lambda: None)], "remove": [(lambda: "shm:lathwork-none",)], "__init__": [()],
-        }
-        common = [()]
-    elif isinstance(subject, SortedDict):
+    if isinstance(subject, SortedDict):
         table["update"] = table["_update"] = table["update"][1:]
         table["__init__"] = [(), (lambda: given([(make(3), Thing())]),)]
         for call in ("__or__", "__ror__", "__ior__", "__eq__", "__ne__"):
             table[call] = [(lambda: {make(n): Thing() for n in range(3)},), (lambda: SortedDict([(make(1), Thing())]),)]
-        common = [(), (one,), (one, Thing)]
-    elif isinstance(subject, Interval):
-        table = {"_replace": [()], "__reduce_ex__": [(lambda: 2,)]}
-        common = [(), (lambda: Interval(make(3), make(12), Thing()),), (one,), (one, other), (lambda: 2,)]
-    else:
-        common = [(), (one,), (many,), (lambda: [make(n) for n in range(9)],), (lambda: {make(n) for n in range(9)},), (index,), (other, one)]
+        return table, [(), (one,), (one, Thing)]
+    return table, [(), (one,), (many,), (lambda: [make(n) for n in range(9)],), (lambda: {make(n) for n in range(9)},), (index,), (other, one)]
+
+
+ARGUMENTS = {IntervalTree: tree_arguments, RangeMap: range_map_arguments, RangeAllocator: allocator_arguments, Store: store_arguments, Interval: interval_arguments}
+
+
+def arguments(name, method, make, subject):
+    """Lists of arguments to try. Values are made anew for each call."""
+    found = (of for kind, of in ARGUMENTS.items() if isinstance(subject, kind))
+    table, common = next(found, sorted_arguments)(make, subject)
     yield from table.get(name, common)
 
 

@@ -45,15 +45,49 @@ KINDS = {
 }
 
 
-def machine(keys, key=None):
-    """A state machine that compares a SortedList and a SortedDict with a list and a dict."""
+def numbers_like(one, prefix, numbers):
+    """As many keys of the type of one; none if it is not a text or a number."""
+    if isinstance(one, str):
+        return [f"{'prefix--' * prefix}{number:08}" for number in numbers]
+    return [type(one)(number) / 7 for number in numbers] if isinstance(one, (int, float)) else []
+
+
+def check_range(values, model, order, low, high, ends, back):
+    cut = bisect.bisect_left if ends[0] else bisect.bisect_right
+    start = cut(model, order(low), key=order)
+    cut = bisect.bisect_right if ends[1] else bisect.bisect_left
+    stop = cut(model, order(high), key=order)
+    expected = model[start:max(start, stop)]
+    assert list(values.irange(low, high, ends, back)) == (expected[::-1] if back else expected)
+    assert values.bisect_left(low) == bisect.bisect_left(model, order(low), key=order)
+    assert values.bisect_right(low) == bisect.bisect_right(model, order(low), key=order)
+    assert values.count(low) == model.count(low)
+
+
+class Positions(RuleBasedStateMachine):
+    """Rules that name positions in self.values, and in self.model."""
+
+    @rule(data=st.data())
+    def remove_at(self, data):
+        if self.model:
+            at = data.draw(st.integers(-len(self.model), len(self.model) - 1))
+            assert self.values.pop(at) == self.model.pop(at)
+
+    @rule(start=st.integers(-9, 9) | st.none(), stop=st.integers(-9, 9) | st.none(), step=st.sampled_from([None, 1, 2, -1, -3]))
+    def remove_slice(self, start, stop, step):
+        assert self.values[start:stop:step] == self.model[start:stop:step]
+        del self.values[start:stop:step]
+        del self.model[start:stop:step]
+
+
+def list_machine(keys, key):
+    """A state machine that compares a SortedList with a list."""
     order = key or (lambda value: value)
 
-    class Machine(RuleBasedStateMachine):
+    class Machine(Positions):
         def __init__(self):
             super().__init__()
             self.values, self.model = SortedList(key=key), []
-            self.dict, self.pairs = (SortedDict(key) if key else SortedDict()), {}
 
         @rule(value=keys)
         def add(self, value):
@@ -68,13 +102,7 @@ def machine(keys, key=None):
         @rule(prefix=st.integers(0, 3), low=st.integers(0, 300), count=st.integers(250, 400), one=keys)
         def many(self, prefix, low, count, one):
             """So many that buckets become levels."""
-            if isinstance(one, str):
-                values = [f"{'prefix--' * prefix}{number:08}" for number in range(low, low + count)]
-            elif isinstance(one, (int, float)):
-                values = [type(one)(number) / 7 for number in range(low, low + count)]
-            else:
-                return
-            self.update(values)
+            self.update(numbers_like(one, prefix, range(low, low + count)))
 
         @rule(value=keys)
         def remove(self, value):
@@ -87,29 +115,32 @@ def machine(keys, key=None):
                 with pytest.raises(ValueError):
                     self.values.remove(value)
 
-        @rule(data=st.data())
-        def remove_at(self, data):
-            if self.model:
-                at = data.draw(st.integers(-len(self.model), len(self.model) - 1))
-                assert self.values.pop(at) == self.model.pop(at)
-
-        @rule(start=st.integers(-9, 9) | st.none(), stop=st.integers(-9, 9) | st.none(), step=st.sampled_from([None, 1, 2, -1, -3]))
-        def remove_slice(self, start, stop, step):
-            assert self.values[start:stop:step] == self.model[start:stop:step]
-            del self.values[start:stop:step]
-            del self.model[start:stop:step]
-
         @rule(low=keys, high=keys, ends=st.tuples(st.booleans(), st.booleans()), back=st.booleans())
         def ranges(self, low, high, ends, back):
-            cut = bisect.bisect_left if ends[0] else bisect.bisect_right
-            start = cut(self.model, order(low), key=order)
-            cut = bisect.bisect_right if ends[1] else bisect.bisect_left
-            stop = cut(self.model, order(high), key=order)
-            expected = self.model[start:max(start, stop)]
-            assert list(self.values.irange(low, high, ends, back)) == (expected[::-1] if back else expected)
-            assert self.values.bisect_left(low) == bisect.bisect_left(self.model, order(low), key=order)
-            assert self.values.bisect_right(low) == bisect.bisect_right(self.model, order(low), key=order)
-            assert self.values.count(low) == self.model.count(low)
+            check_range(self.values, self.model, order, low, high, ends, back)
+
+        @rule()
+        def clear(self):
+            self.values.clear()
+            self.model = []
+
+        @invariant()
+        def same(self):
+            self.values._verify()
+            assert list(self.values) == self.model and len(self.values) == len(self.model)
+            assert list(reversed(self.values)) == self.model[::-1]
+            assert [self.values[at] for at in range(0, len(self.model), 7)] == self.model[::7]
+
+    return Machine
+
+
+def machine(keys, key=None):
+    """A state machine that compares a SortedList and a SortedDict with a list and a dict."""
+
+    class Machine(list_machine(keys, key)):
+        def __init__(self):
+            super().__init__()
+            self.dict, self.pairs = (SortedDict(key) if key else SortedDict()), {}
 
         @rule(value=keys, number=st.integers() | st.none() | st.text())
         def put(self, value, number):
@@ -130,18 +161,9 @@ def machine(keys, key=None):
             with pytest.raises(KeyError):
                 self.dict[value]
 
-        @rule()
-        def clear(self):
-            self.values.clear()
-            self.model = []
-
         @invariant()
-        def same(self):
-            self.values._verify()
+        def same_dict(self):
             self.dict._verify()
-            assert list(self.values) == self.model and len(self.values) == len(self.model)
-            assert list(reversed(self.values)) == self.model[::-1]
-            assert [self.values[at] for at in range(0, len(self.model), 7)] == self.model[::7]
             if key is None:
                 assert list(self.dict.items()) == sorted(self.pairs.items(), key=lambda pair: pair[0])
             else:

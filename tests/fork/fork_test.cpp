@@ -47,6 +47,14 @@ const lath_rcu by_itself = [] {
 
 constexpr uint64_t keys = 4000;
 
+void insert_at_cursor(lath_index* list, uint64_t key, const lath_item* item) {
+    lath_cursor cursor;
+
+    lath_cursor_init(&cursor, list);
+    if (!lath_cursor_lock(&cursor, key, nullptr, nullptr))
+        lath_cursor_insert(&cursor, item, nullptr);
+}
+
 void change_list(lath_index* list, unsigned who, unsigned turn) {
     uint64_t r = mix(who * 1000003ull + turn), key = r % keys * 16;
     lath_item item = {key, 4, r}, other;
@@ -78,13 +86,9 @@ void change_list(lath_index* list, unsigned who, unsigned turn) {
     case 5:
         lath_index_erase_batch(list, 20, batch, nullptr);
         break;
-    case 6: {
-        lath_cursor cursor;
-        lath_cursor_init(&cursor, list);
-        if (!lath_cursor_lock(&cursor, key, nullptr, nullptr))
-            lath_cursor_insert(&cursor, &item, nullptr);
+    case 6:
+        insert_at_cursor(list, key, &item);
         break;
-    }
     case 7: {
         lath_hole_request want{};
         want.size = 4;

@@ -132,13 +132,12 @@ def index_cases(lib):
     memory.check(True)
 
 
-def set_cases(lib):
-    """Byte keys, intervals, small sets and range locks."""
+def bytes_cases(lib):
     def key_of(_ctx, value, key):
         """No bytes, and a tag for each two values."""
         key[0].data, key[0].size, key[0].tag = None, (1 << 30) + 1 if value == 80 else 0, value >> 3
     records = byte_keys.Records(byte_keys.KEY_FN(key_of), None, 0)
-    (made, _raw), out, found, rcu = core.aligned(byte_keys.Set), Item(), U64(77), byte_keys.Rcu.in_dll(lib, "lath_rcu_auto")
+    (made, _raw), found, rcu = core.aligned(byte_keys.Set), U64(77), byte_keys.Rcu.in_dll(lib, "lath_rcu_auto")
     at = C.addressof(made)
     def bytes_init(config):
         return lib.lath_bytes_init(at, by(records), config)
@@ -172,17 +171,24 @@ def set_cases(lib):
     lib.lath_bytes_fini(at, byte_keys.EACH_FN(), None)
     memory.check(True)
 
+
+def interval_cases(lib):
+    (made, _raw), memory = core.aligned(interval.Set), Memory()
+    at = C.addressof(made)
     def intervals_init(config, bounds=0):
         return lib.lath_intervals_init(at, bounds, config)
     wrong_configs("intervals_init", intervals_init, {"layout": core.POINTS}, {"flags": core.HOLES}, {"flags": core.RANKS})
     starve("intervals_init", lambda a: intervals_init(config_of(a)), lambda: lib.lath_intervals_fini(at, interval.EACH_FN(), None))
     refuse(lib, "lath_intervals_init", (), tuple, [("", (None, 0, None), EINVAL), ("", (at, 2, None), EINVAL)])
-    memory.arm(0, 0)
     expect("intervals_init", intervals_init(config_of(C.addressof(memory.struct))), 0)
     exhaust(lib, "lath_intervals_", memory, at, [("insert", lambda i: (by(interval.Interval(i, i + 9, 1)),))])
     lib.lath_intervals_fini(at, interval.EACH_FN(), None)
     memory.check(True)
 
+
+def small_cases(lib):
+    (made, _raw), memory, out = core.aligned(small.Small), Memory(), Item()
+    at = C.addressof(made)
     def kind(config, limit=3):
         return by(small.Kind(config, None, limit, 100))
     wrong_configs("small_init", lambda c: lib.lath_small_init(at, kind(c._obj)), {"flags": core.SHARED})
@@ -190,7 +196,6 @@ def set_cases(lib):
     for limit, result in ((65, EINVAL), ((1 << 32) - 1, EINVAL), (3, 0)):
         keep = kind(good, limit)
         expect("small_init", lib.lath_small_init(at, keep), result)
-    memory.arm(0, 0)
     for start in (5, 20):
         expect("small_insert_item", lib.lath_small_insert_item(at, by(Item(start, 2, 1)), None), 0)
     memory.arm(*OUT)
@@ -201,6 +206,10 @@ def set_cases(lib):
     lib.lath_small_fini(at, core.NO_ITEM_FN, None)
     memory.check(True)
 
+
+def lock_cases(lib):
+    made, _raw = core.aligned(range_lock.Locks)
+    at = C.addressof(made)
     def locks_init(allocator=None, size=C.sizeof(range_lock.Config), flags=0, buckets=4, look=None):
         return lib.lath_range_locks_init(at, by(range_lock.Config(size, flags, 1, buckets, allocator, look, None)))
     starve("locks_init", locks_init, lambda: lib.lath_range_locks_fini(at))
@@ -224,7 +233,7 @@ def set_cases(lib):
 UNIT = 4096
 
 
-def space_cases(lib):
+def create_cases(lib):
     def create(allocator=None, **change):
         made, config = C.c_void_p(), space.Config(C.sizeof(space.Config), 0, 0, UNIT, 0, 0, None, allocator)
         for name, value in change.items():
@@ -239,16 +248,22 @@ def space_cases(lib):
         expect(f"create of {wrong}", create(**wrong), EINVAL)
     starve("create", create, lambda: None)
 
-    def made(flags=space.NO_MAGAZINES, low=0, high=0, unit=UNIT, memory=False):
-        return space.SpaceSubject(lib, {"low": low, "high": high, "unit": unit, "below": 0, "flags": flags, "memory": memory})
-    def fixture(flags=space.NO_MAGAZINES):
-        """[1, 12288) units in three arenas, and a second segment. Taken: [5, 9) by a reserve, and 3 units in an arena."""
-        s = made(flags, UNIT, 12288 * UNIT)
-        s.add_segment(16383, 0, 4096, 0)
-        s.reserve(4, 4, 1)
-        s.alloc(3, 0, 0, 2)
-        return s
-    fixed, key, item = fixture(), U64(), Item()
+
+def a_space(lib, flags=space.NO_MAGAZINES, low=0, high=0, unit=UNIT, memory=False):
+    return space.SpaceSubject(lib, {"low": low, "high": high, "unit": unit, "below": 0, "flags": flags, "memory": memory})
+
+
+def fixture(lib, flags=space.NO_MAGAZINES):
+    """[1, 12288) units in three arenas, and a second segment. Taken: [5, 9) by a reserve, and 3 units in an arena."""
+    s = a_space(lib, flags, UNIT, 12288 * UNIT)
+    s.add_segment(16383, 0, 4096, 0)
+    s.reserve(4, 4, 1)
+    s.alloc(3, 0, 0, 2)
+    return s
+
+
+def space_cases(lib):
+    fixed, key, item = fixture(lib), U64(), Item()
     s, taken, to, found, hole = fixed.space, fixed.u.value, by(key), by(item), lambda *a: by(space.Hole(*a))
     mark = s.value + 1
     refuse(lib, "lath_space_", (s,), fixed.check_all, [
@@ -277,10 +292,13 @@ def space_cases(lib):
     for i in range(63):  # until all numbers are in use
         fixed.add_segment(40960 + i, 0, 1, 0)
     fixed.close()
+    load_cases(lib, b"".join(stream))
 
+
+def load_cases(lib, stream):
     def load(read, result, **config):
         """Into an empty space, which it stays."""
-        data, report, into = bytearray(b"".join(stream)), C.create_string_buffer(b"old", 100), made(**config)
+        data, report, into = bytearray(stream), C.create_string_buffer(b"old", 100), a_space(lib, **config)
         def saved(_arg, at, n):
             part = bytes(data[:n])
             del data[:n]
@@ -297,23 +315,31 @@ def space_cases(lib):
                                  (lambda *_: EIO, EIO, {}), (None, ENOMEM, {"memory": True})):
         load(read, result, **config)
 
-    for flags in range(32):  # all calls refuse sizes and alignments alike
-        fixed = fixture(flags)
+
+def size_cases(lib):
+    """All calls refuse sizes and alignments alike."""
+    to = by(U64())
+    for flags in range(32):
+        fixed = fixture(lib, flags)
         for size, align, result in [(n, 0, EINVAL) for n in (0, 1, UNIT - 1, UNIT + 1, MAX, MAX - 1, (1 << 63) + 1)] + [
                 (UNIT, n, EINVAL) for n in (3, 3 * UNIT, MAX, MAX - 1, (1 << 63) + 1)] + [
                 (n, 0, ENOSPC) for n in (16384 * UNIT, 1 << 62, 1 << 63, MAX - UNIT + 1)] + [(UNIT, 1 << 63, ENOSPC)]:
             for call, args in (("alloc", (size, align)), ("alloc_in", (MAX, size, align)), ("alloc_below", (0, size, align)),
-                               ("alloc_request", (hole(size, align),))):
+                               ("alloc_request", (by(space.Hole(size, align)),))):
                 expect(f"{call} of {size}, {align} with flags {flags}", getattr(lib, "lath_space_" + call)(fixed.space, *args, 3, to), result)
         fixed.check_all()
         fixed.close()
 
-    fixed = made(space.NO_ARENAS, memory=True)
+
+def memory_cases(lib):
+    """Spaces without memory."""
+    to = by(U64())
+    fixed = a_space(lib, space.NO_ARENAS, memory=True)
     for i in range(3000):
         lib.lath_space_reserve(fixed.space, 4 * i * UNIT, 3 * UNIT, 1)
     exhaust(lib, "lath_space_", fixed.memory, fixed.space, [("free", lambda i: ((4 * i + 1) * UNIT, UNIT))])
     fixed.close()
-    fixed = made(high=1 << 30, memory=True)
+    fixed = a_space(lib, high=1 << 30, memory=True)
     fixed.memory.arm(*OUT)
     refuse(lib, "lath_space_", (fixed.space,), fixed.check_all, [
         ("add_segment", (1 << 40, UNIT, 0), ENOMEM), ("alloc", (UNIT, 0, 3, to), ENOMEM), ("reserve", (UNIT, UNIT, 3), ENOMEM),
@@ -574,5 +600,6 @@ def reader_cases(lib, spec):
 
 
 def run(lib):
-    for cases in (index_cases, set_cases, space_cases, sortq_cases, store_cases):
+    for cases in (index_cases, bytes_cases, interval_cases, small_cases, lock_cases, create_cases, space_cases, size_cases, memory_cases, sortq_cases,
+                  store_cases):
         cases(lib)

@@ -48,6 +48,85 @@ def apart(a, b):
     return a[1] < b[0] or b[1] < a[0] or a[2] == b[2] == SHARED
 
 
+class Locker:
+    """What a thread has locked. table: what each of them has, behind a mutex."""
+
+    def __init__(self, locks, number, seed, mutex, table):
+        self.locks, self.lib, self.number, self.rng = locks, locks.lib, number, random.Random(f"{seed} {number}")
+        self.mutex, self.table, self.mine, self.holds = mutex, table, {}, (Hold * 3)()
+
+    def claim(self, slot):
+        mine = self.mine[slot]
+        with self.mutex:
+            for (other, s), theirs in self.table.items():
+                if (other, s) != (self.number, slot) and not apart(mine, theirs):
+                    raise Mismatch(f"{mine} is held by thread {self.number} while thread {other} holds {theirs}")
+            self.table[self.number, slot] = mine
+
+    def change(self, slot, hold):
+        first, last, mode = self.mine[slot]
+        how = self.rng.randrange(5)
+        if how == 0 and mode == EXCLUSIVE:
+            self.mine[slot] = (first, last, SHARED)
+            with self.mutex:
+                self.table[self.number, slot] = self.mine[slot]
+            self.lib.lath_range_downgrade(self.locks.at, hold)
+        elif how == 1 and not self.locks.deadlocks:
+            key = max(0, first + self.rng.randint(-2, 2))
+            end = min(MAX, last + self.rng.randint(-2, 2))
+            if max(key, first) > min(end, last):
+                return
+            with self.mutex:
+                self.table[self.number, slot] = (max(key, first), min(end, last), mode)
+            result = self.lib.lath_range_resize(self.locks.at, hold, key, end - key + 1)
+            expect("resize", result, 0, EBUSY)
+            if not result:
+                self.mine[slot] = (key, end, mode)
+            self.claim(slot)
+        else:
+            del self.mine[slot]
+            with self.mutex:
+                del self.table[self.number, slot]
+            self.lib.lath_range_unlock(self.locks.at, hold)
+
+    def lock(self, slot, hold, span):
+        first = self.rng.randrange(span)
+        last, mode = first + self.rng.choice([0, 0, 1, 3, 20]), self.rng.randrange(2)
+        if self.locks.deadlocks:
+            result = self.lib.lath_range_lock_for(self.locks.at, hold, first, last, mode, 20_000_000_000, self.number + 1)
+            expect("lock_for, threads with LATH_RANGE_DEADLOCKS", result, 0, EDEADLK)
+        else:
+            ns = self.rng.choice([0, 1000, 100_000, 2_000_000])
+            result = self.lib.lath_range_lock_for(self.locks.at, hold, first, last, mode, ns, 0)
+            expect("lock_for, threads", result, 0, ETIMEDOUT if ns else EBUSY)
+        if not result:
+            self.mine[slot] = (first, last, mode)
+            self.claim(slot)
+        elif result == EDEADLK:
+            for s in list(self.mine):
+                with self.mutex:
+                    del self.table[self.number, s]
+                self.lib.lath_range_unlock(self.locks.at, C.byref(self.holds[s]))
+            self.mine.clear()
+
+    def run(self, steps, span, problems):
+        try:
+            for _ in range(steps):
+                slot = self.rng.randrange(3)
+                hold = C.byref(self.holds[slot])
+                if slot in self.mine:
+                    self.change(slot, hold)
+                else:
+                    self.lock(slot, hold, span)
+        except Mismatch as e:
+            problems.append(e)
+        finally:
+            for s in self.mine:
+                with self.mutex:
+                    self.table.pop((self.number, s), None)
+                self.lib.lath_range_unlock(self.locks.at, C.byref(self.holds[s]))
+
+
 class RangeLockSubject(core.Subject):
     name = "range_lock"
     most_ops = 400
@@ -174,66 +253,7 @@ class RangeLockSubject(core.Subject):
         for slot in list(self.held):
             self.unlock(slot)
         mutex, table, problems = threading.Lock(), {}, []
-
-        def work(number):
-            rng, lib, mine = random.Random(f"{seed} {number}"), self.lib, {}
-            holds = (Hold * 3)()
-            try:
-                for _ in range(steps):
-                    slot = rng.randrange(3)
-                    hold = C.byref(holds[slot])
-                    if slot in mine:
-                        first, last, mode = mine[slot]
-                        how = rng.randrange(5)
-                        if how == 0 and mode == EXCLUSIVE:
-                            mine[slot] = (first, last, SHARED)
-                            with mutex:
-                                table[number, slot] = mine[slot]
-                            lib.lath_range_downgrade(self.at, hold)
-                        elif how == 1 and not self.deadlocks:
-                            key = max(0, first + rng.randint(-2, 2))
-                            end = min(MAX, last + rng.randint(-2, 2))
-                            if max(key, first) > min(end, last):
-                                continue
-                            with mutex:
-                                table[number, slot] = (max(key, first), min(end, last), mode)
-                            result = lib.lath_range_resize(self.at, hold, key, end - key + 1)
-                            expect("resize", result, 0, EBUSY)
-                            if not result:
-                                mine[slot] = (key, end, mode)
-                            self.claim(mutex, table, number, slot, mine[slot])
-                        else:
-                            del mine[slot]
-                            with mutex:
-                                del table[number, slot]
-                            lib.lath_range_unlock(self.at, hold)
-                        continue
-                    first = rng.randrange(span)
-                    last, mode = first + rng.choice([0, 0, 1, 3, 20]), rng.randrange(2)
-                    if self.deadlocks:
-                        result = lib.lath_range_lock_for(self.at, hold, first, last, mode, 20_000_000_000, number + 1)
-                        expect("lock_for, threads with LATH_RANGE_DEADLOCKS", result, 0, EDEADLK)
-                    else:
-                        ns = rng.choice([0, 1000, 100_000, 2_000_000])
-                        result = lib.lath_range_lock_for(self.at, hold, first, last, mode, ns, 0)
-                        expect("lock_for, threads", result, 0, ETIMEDOUT if ns else EBUSY)
-                    if not result:
-                        mine[slot] = (first, last, mode)
-                        self.claim(mutex, table, number, slot, mine[slot])
-                    elif result == EDEADLK:
-                        for s in list(mine):
-                            with mutex:
-                                del table[number, s]
-                            lib.lath_range_unlock(self.at, C.byref(holds[s]))
-                        mine.clear()
-            except Mismatch as e:
-                problems.append(e)
-            finally:
-                for s in mine:
-                    with mutex:
-                        table.pop((number, s), None)
-                    lib.lath_range_unlock(self.at, C.byref(holds[s]))
-        workers = [threading.Thread(target=work, args=(n,)) for n in range(count)]
+        workers = [threading.Thread(target=Locker(self, n, seed, mutex, table).run, args=(steps, span, problems)) for n in range(count)]
         for w in workers:
             w.start()
         for w in workers:
@@ -241,14 +261,6 @@ class RangeLockSubject(core.Subject):
         self.calls += count * steps
         if problems:
             raise problems[0]
-
-    @staticmethod
-    def claim(mutex, table, number, slot, mine):
-        with mutex:
-            for (other, s), theirs in table.items():
-                if (other, s) != (number, slot) and not apart(mine, theirs):
-                    raise Mismatch(f"{mine} is held by thread {number} while thread {other} holds {theirs}")
-            table[number, slot] = mine
 
     def check(self):
         broken = self.lib.lath_range_locks_verify(self.at)

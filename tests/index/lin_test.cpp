@@ -204,6 +204,14 @@ void print(const state& s, const std::vector<call>& history) {
                      c.got.key, c.got.size, c.got.value);
 }
 
+unsigned long overlapping_pairs(const std::vector<call>& history) {
+    unsigned long pairs = 0;
+    for (const call& a : history)
+        for (const call& b : history)
+            pairs += a.called < b.called && b.called < a.returned;
+    return pairs;
+}
+
 // Histories with this kind of memory for so long; false: one was refused.
 bool run(unsigned flags, std::uint64_t seed, std::chrono::seconds duration) {
     lath_config config = LATH_CONFIG_INIT;
@@ -234,9 +242,7 @@ bool run(unsigned flags, std::uint64_t seed, std::chrono::seconds duration) {
         std::vector<call> history;
         for (auto& w : workers)
             history.insert(history.end(), w.history.begin(), w.history.end());
-        for (const call& a : history)
-            for (const call& b : history)
-                overlapping += a.called < b.called && b.called < a.returned;
+        overlapping += overlapping_pairs(history);
         right = check.linearizable(before, history);
         if (!right) {
             std::fprintf(stderr, "lin_test: flags %u, seed %llu: not linearizable:\n", flags,

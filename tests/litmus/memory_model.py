@@ -217,6 +217,17 @@ class Event:
         self.data, self.ctrl, self.rmw, self.lock = frozenset(data), frozenset(ctrl), rmw, lock
 
 
+def written_by(call, value, operands):
+    """What a call that reads this value writes, or None."""
+    if call.startswith("cmpxchg"):
+        return operands[1] if value == operands[0] else None
+    if call.startswith("xchg"):
+        return operands[0]
+    if call.startswith("atomic_fetch_add"):
+        return value + operands[0]
+    return 1 if call == "spin_lock" else None
+
+
 def runs(block, values, weakened):
     """All (events, registers) of a thread whose reads return any of values[place]. weakened: a statement whose order is taken away."""
     out = []
@@ -255,17 +266,9 @@ def runs(block, values, weakened):
                                          lock="UL" if call == "spin_unlock" else None)]
                 continue
             for value in sorted(values[place]):
-                read, written = len(events), None
-                if call.startswith("cmpxchg"):
-                    written = operands[1] if value == operands[0] else None
-                elif call.startswith("xchg"):
-                    written = operands[0]
-                elif call.startswith("atomic_fetch_add"):
-                    written = value + operands[0]
-                elif call == "spin_lock":
-                    if value:
-                        continue  # it waits
-                    written = 1
+                if call == "spin_lock" and value:
+                    continue  # it waits
+                read, written = len(events), written_by(call, value, operands)
                 lock = "LKR" if call == "spin_lock" else None
                 # a compare-and-swap that fails orders nothing
                 new = [Event("R", place, value, order if order == "acquire" and (written is not None or call == "smp_load_acquire")

@@ -21,6 +21,16 @@ struct free_memory {
     void operator()(void* p) const { std::free(p); }
 };
 
+// Inserts a request, which `look` looks for neighbours of first.
+void insert(lath_sortq* queue, lath_request* r, bool look) {
+    lath_sortq_merge found{nullptr, nullptr, ~0ull};
+    if (look)
+        lath_sortq_lookup(queue, r->sector, r->sector + 4, LATH_SORTQ_LOOK_ALL, &found);
+    expect(!found.back || found.back->sector + found.back->sectors == r->sector);
+    expect(!found.front || found.front->sector == r->sector + 4);
+    expect(lath_sortq_insert_at(queue, &found, r) == 0);
+}
+
 void play(const std::uint8_t* at, const std::uint8_t* end, lath_simd simd) {
     if (end - at < 2)
         return;
@@ -49,12 +59,7 @@ void play(const std::uint8_t* at, const std::uint8_t* end, lath_simd simd) {
             r.sectors = 4;
             mirror[r.tag] = {sector, 4};
             free.pop_back();
-            lath_sortq_merge found{nullptr, nullptr, ~0ull};
-            if (at[0] & 1)
-                lath_sortq_lookup(&queue, sector, sector + 4, LATH_SORTQ_LOOK_ALL, &found);
-            expect(!found.back || found.back->sector + found.back->sectors == sector);
-            expect(!found.front || found.front->sector == sector + 4);
-            expect(lath_sortq_insert_at(&queue, &found, &r) == 0);
+            insert(&queue, &r, at[0] & 1);
             if (config.flags & LATH_SORTQ_CHECKED)
                 expect(lath_sortq_insert(&queue, &r) == -EEXIST);
             model.insert(r.tag);

@@ -285,83 +285,75 @@ void check_names(const options& o) {
             throw std::runtime_error("there is no subject " + n + "; --list names them");
 }
 
+// Reads the command line: the exit code, if that is all there is to do.
+std::optional<int> read_options(int argc, char** argv, options& o) {
+    const option names[] = {
+        {"cores", 1, nullptr, 'c'},       {"workload", 1, nullptr, 'w'},
+        {"subject", 1, nullptr, 's'},     {"items", 1, nullptr, 'i'},
+        {"calls", 1, nullptr, 'n'},       {"seed", 1, nullptr, 'r'},
+        {"hot", 1, nullptr, 'h'},         {"machine", 1, nullptr, 'm'},
+        {"short-waits", 0, nullptr, 't'}, {"validate", 0, nullptr, 'v'},
+        {"json", 0, nullptr, 'j'},        {"list", 0, nullptr, 'l'},
+        {"help", 0, nullptr, 'H'},        {},
+    };
+    for (int c; (c = getopt_long(argc, argv, "", names, nullptr)) != -1;)
+        switch (c) {
+        case 'c':
+            o.cores.clear();
+            for (const std::string& w : words(optarg))
+                o.cores.push_back(static_cast<unsigned>(number(w.c_str(), 1, most_cores)));
+            break;
+        case 'w':
+            o.loads = words(optarg);
+            break;
+        case 's':
+            o.subjects = words(optarg);
+            break;
+        case 'i':
+            o.items = number(optarg, 1, 2000000);
+            break;
+        case 'n':
+            o.calls = number(optarg, 100, 100000000);
+            break;
+        case 'r':
+            o.seed = number(optarg, 0, 1u << 31);
+            break;
+        case 'h':
+            o.hot = static_cast<unsigned>(number(optarg, 0, 16));
+            break;
+        case 'm':
+            o.machine = optarg;
+            break;
+        case 't':
+            short_waits(true);
+            break;
+        case 'v':
+            o.validate = true;
+            break;
+        case 'j':
+            o.json = true;
+            break;
+        case 'l':
+            return list();
+        case 'H':
+            std::fputs(usage, stdout);
+            return 0;
+        default:
+            std::fputs(usage, stderr);
+            return 2;
+        }
+    if (optind < argc)
+        throw std::runtime_error(std::string("not understood: ") + argv[optind]);
+    return std::nullopt;
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
-    enum {
-        CORES = 1,
-        LOAD,
-        SUBJECT,
-        ITEMS,
-        CALLS,
-        SEED,
-        HOT,
-        MACHINE,
-        SHORT,
-        VALIDATE,
-        JSON,
-        LIST,
-        HELP
-    };
-    const option names[] = {
-        {"cores", 1, nullptr, CORES},       {"workload", 1, nullptr, LOAD},
-        {"subject", 1, nullptr, SUBJECT},   {"items", 1, nullptr, ITEMS},
-        {"calls", 1, nullptr, CALLS},       {"seed", 1, nullptr, SEED},
-        {"hot", 1, nullptr, HOT},           {"machine", 1, nullptr, MACHINE},
-        {"short-waits", 0, nullptr, SHORT}, {"validate", 0, nullptr, VALIDATE},
-        {"json", 0, nullptr, JSON},         {"list", 0, nullptr, LIST},
-        {"help", 0, nullptr, HELP},         {},
-    };
     options o;
     try {
-        for (int c; (c = getopt_long(argc, argv, "", names, nullptr)) != -1;)
-            switch (c) {
-            case CORES:
-                o.cores.clear();
-                for (const std::string& w : words(optarg))
-                    o.cores.push_back(static_cast<unsigned>(number(w.c_str(), 1, most_cores)));
-                break;
-            case LOAD:
-                o.loads = words(optarg);
-                break;
-            case SUBJECT:
-                o.subjects = words(optarg);
-                break;
-            case ITEMS:
-                o.items = number(optarg, 1, 2000000);
-                break;
-            case CALLS:
-                o.calls = number(optarg, 100, 100000000);
-                break;
-            case SEED:
-                o.seed = number(optarg, 0, 1u << 31);
-                break;
-            case HOT:
-                o.hot = static_cast<unsigned>(number(optarg, 0, 16));
-                break;
-            case MACHINE:
-                o.machine = optarg;
-                break;
-            case SHORT:
-                short_waits(true);
-                break;
-            case VALIDATE:
-                o.validate = true;
-                break;
-            case JSON:
-                o.json = true;
-                break;
-            case LIST:
-                return list();
-            case HELP:
-                std::fputs(usage, stdout);
-                return 0;
-            default:
-                std::fputs(usage, stderr);
-                return 2;
-            }
-        if (optind < argc)
-            throw std::runtime_error(std::string("not understood: ") + argv[optind]);
+        if (auto code = read_options(argc, argv, o))
+            return *code;
         check_names(o);
         calibration c = read_calibration(o.machine);
         if (o.validate)

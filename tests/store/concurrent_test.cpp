@@ -193,6 +193,23 @@ std::vector<std::string> names_of(lath_store_keys kind, unsigned round) {
     return {stem + std::to_string(round), stem + std::to_string(round) + "x"};
 }
 
+// Writes beside the watched keys until `stop`, so that their buckets and leaves change too.
+void make_noise(const rig& r, lath_store* store, unsigned rounds, const std::atomic<bool>& stop) {
+    std::mt19937 random(99);
+    while (!stop.load(std::memory_order_relaxed)) {
+        auto names = names_of(r.kind, static_cast<unsigned>(random() % rounds));
+        std::string name = names[0] + (r.kind == LATH_STORE_BYTES ? "n" : "");
+        if (r.kind == LATH_STORE_NUMBERS)
+            name = number_text(text_number(name) + (1ull << 40) * (random() % 2 + 1));
+        lath_store_key k = r.kind == LATH_STORE_NUMBERS ? lath_key_number(text_number(name))
+                                                        : lath_key_bytes(name.data(), name.size());
+        if (random() % 3)
+            lath_store_set(store, k, "noise that is a record", 22);
+        else
+            lath_store_delete(store, k);
+    }
+}
+
 void check_histories(const rig& r, unsigned rounds) {
     constexpr int threads = 3, calls = 7;
     lath_store_options options = LATH_STORE_OPTIONS_INIT;
@@ -206,23 +223,7 @@ void check_histories(const rig& r, unsigned rounds) {
     std::vector<player> players;
     for (unsigned t = 0; t < threads; ++t)
         players.emplace_back(r, store.get(), clock, t + 1);
-    // others write beside the watched keys, so that their buckets and leaves change too
-    std::thread noise([&] {
-        std::mt19937 random(99);
-        while (!stop.load(std::memory_order_relaxed)) {
-            auto names = names_of(r.kind, static_cast<unsigned>(random() % rounds));
-            std::string name = names[0] + (r.kind == LATH_STORE_BYTES ? "n" : "");
-            if (r.kind == LATH_STORE_NUMBERS)
-                name = number_text(text_number(name) + (1ull << 40) * (random() % 2 + 1));
-            lath_store_key k = r.kind == LATH_STORE_NUMBERS
-                                   ? lath_key_number(text_number(name))
-                                   : lath_key_bytes(name.data(), name.size());
-            if (random() % 3)
-                lath_store_set(store.get(), k, "noise that is a record", 22);
-            else
-                lath_store_delete(store.get(), k);
-        }
-    });
+    std::thread noise([&] { make_noise(r, store.get(), rounds, stop); });
     std::vector<std::thread> running;
     for (int t = 0; t < threads; ++t)
         running.emplace_back([&, t] {

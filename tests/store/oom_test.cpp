@@ -86,6 +86,53 @@ void close_empty(lath_store* s) {
     lath_store_refuse = hook;
 }
 
+// One change of the store, and of the model if it was not refused.
+void change(lath_store* s, model& m, key_maker& keys, std::mt19937_64& random) {
+    int ret;
+    std::string k = keys(random), v = make_value(random);
+    v.resize(std::min<std::size_t>(v.size(), 3000));
+    switch (random() % 6) {
+    case 0:
+        ret = lath_store_delete(s, m.key(k));
+        MUST(ret == -ENOMEM || ret == (m.map.count(k) ? 0 : -ENOENT));
+        if (!ret)
+            m.map.erase(k);
+        break;
+    case 1: {
+        std::int64_t n = lath_store_append(s, m.key(k), v.data(), v.size());
+        MUST(n == -ENOMEM || n == static_cast<std::int64_t>(m.map[k].size() + v.size()));
+        if (n >= 0)
+            m.map[k] += v;
+        else if (m.map[k].empty() && lath_store_get(s, m.key(k), nullptr, 0) < 0)
+            m.map.erase(k);
+        break;
+    }
+    case 2: {
+        std::vector<std::string> names(20), values(20);
+        std::vector<lath_store_entry> entries;
+        for (std::size_t j = 0; j < names.size(); ++j) {
+            names[j] = keys(random);
+            values[j] = make_value(random).substr(0, 200);
+        }
+        for (std::size_t j = 0; j < names.size(); ++j)
+            entries.push_back({m.key(names[j]), values[j].data(), values[j].size(), 0});
+        int results[20];
+        lath_store_mset(s, 20, entries.data(), results);
+        for (std::size_t j = 0; j < names.size(); ++j) {
+            MUST(results[j] == 0 || results[j] == -ENOMEM);
+            if (!results[j])
+                m.map[names[j]] = values[j];
+        }
+        break;
+    }
+    default:
+        ret = lath_store_set(s, m.key(k), v.data(), v.size());
+        MUST(ret == 0 || ret == -ENOMEM);
+        if (!ret)
+            m.map[k] = v;
+    }
+}
+
 void tape(lath_store_keys kind, const std::string& path) {
     std::mt19937_64 random(11);
     key_maker keys(kind, 150);
@@ -94,50 +141,8 @@ void tape(lath_store_keys kind, const std::string& path) {
     int ret;
     if (!s)
         return;
-    for (int i = 0; i < 400; ++i) {
-        std::string k = keys(random), v = make_value(random);
-        v.resize(std::min<std::size_t>(v.size(), 3000));
-        switch (random() % 6) {
-        case 0:
-            ret = lath_store_delete(s, m.key(k));
-            MUST(ret == -ENOMEM || ret == (m.map.count(k) ? 0 : -ENOENT));
-            if (!ret)
-                m.map.erase(k);
-            break;
-        case 1: {
-            std::int64_t n = lath_store_append(s, m.key(k), v.data(), v.size());
-            MUST(n == -ENOMEM || n == static_cast<std::int64_t>(m.map[k].size() + v.size()));
-            if (n >= 0)
-                m.map[k] += v;
-            else if (m.map[k].empty() && lath_store_get(s, m.key(k), nullptr, 0) < 0)
-                m.map.erase(k);
-            break;
-        }
-        case 2: {
-            std::vector<std::string> names(20), values(20);
-            std::vector<lath_store_entry> entries;
-            for (std::size_t j = 0; j < names.size(); ++j) {
-                names[j] = keys(random);
-                values[j] = make_value(random).substr(0, 200);
-            }
-            for (std::size_t j = 0; j < names.size(); ++j)
-                entries.push_back({m.key(names[j]), values[j].data(), values[j].size(), 0});
-            int results[20];
-            lath_store_mset(s, 20, entries.data(), results);
-            for (std::size_t j = 0; j < names.size(); ++j) {
-                MUST(results[j] == 0 || results[j] == -ENOMEM);
-                if (!results[j])
-                    m.map[names[j]] = values[j];
-            }
-            break;
-        }
-        default:
-            ret = lath_store_set(s, m.key(k), v.data(), v.size());
-            MUST(ret == 0 || ret == -ENOMEM);
-            if (!ret)
-                m.map[k] = v;
-        }
-    }
+    for (int i = 0; i < 400; ++i)
+        change(s, m, keys, random);
     compare(s, m);
     std::int64_t n = lath_store_count(s, nullptr);
     MUST(n == -ENOMEM || n == static_cast<std::int64_t>(m.map.size()));

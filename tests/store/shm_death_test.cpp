@@ -275,40 +275,41 @@ void put(lath_store* s, lath_store_key k, const std::string& v) {
         _exit(9);
 }
 
+// What is in the store before the change.
+void numbers(lath_store* s) {
+    for (std::uint64_t i = 0; i < 40; ++i)
+        put(s, lath_key_number(i * 10), std::string(20 + i, 'v'));
+}
+void many(lath_store* s) { // a full leaf, full slabs: the next one splits and extends
+    for (std::uint64_t i = 0; i < 681; ++i)
+        put(s, lath_key_number(i * 10), "0123456789012345");
+}
+void bucket(lath_store* s) {
+    for (int i = 0; i < 16; ++i)
+        put(s, bytes("prefix:" + std::to_string(i)), "value" + std::to_string(i));
+    for (int i = 0; i < 8; ++i)
+        put(s, bytes("other" + std::to_string(i)), "v");
+}
+void layer(lath_store* s) {
+    bucket(s);
+    for (int i = 0; i < 20; ++i)
+        put(s, bytes("a-long-common-prefix:" + std::to_string(i)), "x");
+}
+void sparse(lath_store* s) { // slabs that compaction empties
+    for (std::uint64_t i = 0; i < 120; ++i)
+        put(s, lath_key_number(i), std::string(i % 4 ? 700 : 40, static_cast<char>('a' + i % 26)));
+    for (std::uint64_t i = 0; i < 120; ++i)
+        if (i % 9)
+            lath_store_delete(s, lath_key_number(i));
+}
+
 std::vector<scene> scenes() {
-    auto numbers = [](lath_store* s) {
-        for (std::uint64_t i = 0; i < 40; ++i)
-            put(s, lath_key_number(i * 10), std::string(20 + i, 'v'));
-    };
-    auto many = [](lath_store* s) { // a full leaf, full slabs: the next one splits and extends
-        for (std::uint64_t i = 0; i < 681; ++i)
-            put(s, lath_key_number(i * 10), "0123456789012345");
-    };
-    auto bucket = [](lath_store* s) {
-        for (int i = 0; i < 16; ++i)
-            put(s, bytes("prefix:" + std::to_string(i)), "value" + std::to_string(i));
-        for (int i = 0; i < 8; ++i)
-            put(s, bytes("other" + std::to_string(i)), "v");
-    };
-    auto layer = [bucket](lath_store* s) {
-        bucket(s);
-        for (int i = 0; i < 20; ++i)
-            put(s, bytes("a-long-common-prefix:" + std::to_string(i)), "x");
-    };
-    auto sparse = [](lath_store* s) { // slabs that compaction empties
-        for (std::uint64_t i = 0; i < 120; ++i)
-            put(s, lath_key_number(i),
-                std::string(i % 4 ? 700 : 40, static_cast<char>('a' + i % 26)));
-        for (std::uint64_t i = 0; i < 120; ++i)
-            if (i % 9)
-                lath_store_delete(s, lath_key_number(i));
-    };
     auto n = LATH_STORE_NUMBERS;
     auto b = LATH_STORE_BYTES;
     return {
         {"set, new", n, numbers, [](lath_store* s) { put(s, lath_key_number(55), "new"); }},
         {"set, empty slabs", n,
-         [numbers](lath_store* s) {
+         [](lath_store* s) {
              numbers(s);
              use(s, model{LATH_STORE_NUMBERS, {}});
          },

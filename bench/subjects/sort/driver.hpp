@@ -222,13 +222,23 @@ LATH_BENCH_CALL typename P::request* one_oldest(P& p) {
 }
 
 template <class P>
+void take_batch(std::vector<typename P::request*>& batch, request_ring<typename P::request>& ring,
+                const path_plan& plan, std::uint64_t head, std::size_t& at) {
+    const auto& in = *plan.sectors;
+    for (auto& r : batch) {
+        r = ring.take();
+        P::set_key(r, sweep_key(head, in[at]));
+        at = at + 1 == in.size() ? 0 : at + 1;
+    }
+}
+
+template <class P>
 path_result run_path(const path_plan& plan) {
     using request = typename P::request;
     static_assert(sizeof(request) == 256);
     std::size_t count = plan.depth + plan.batch + 8;
     request_ring<request> ring(count);
     auto path = std::make_unique<P>(plan, ring.base(), static_cast<std::uint32_t>(count));
-    const auto& in = *plan.sectors;
     std::vector<request*> batch(plan.batch);
     std::vector<char> merged(plan.batch);
     batch_times submits, dispatches, expiries;
@@ -237,11 +247,7 @@ path_result run_path(const path_plan& plan) {
     std::size_t at = 0;
     std::uint64_t warm = plan.operations / 4;
     while (result.submitted < warm + plan.operations) {
-        for (auto& r : batch) {
-            r = ring.take();
-            P::set_key(r, sweep_key(head, in[at]));
-            at = at + 1 == in.size() ? 0 : at + 1;
-        }
+        take_batch<P>(batch, ring, plan, head, at);
         bool timed = result.submitted >= warm;
         std::uint64_t a = ticks();
         for (std::uint32_t i = 0; i < plan.batch; i++)
