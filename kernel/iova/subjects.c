@@ -104,14 +104,14 @@ static int arenas_begin(unsigned long limit)
 	return space_begin(limit, LATH_SPACE_NO_MAGAZINES, 0);
 }
 
-static unsigned long space_alloc(unsigned long n)
+static unsigned long lath_space_memory_alloc(unsigned long n)
 {
 	u64 key;
 
 	return lath_space_alloc(subject_space, n, roundup_pow_of_two(n), 0, &key) ? 0 : key;
 }
 
-static void space_free(unsigned long page, unsigned long n)
+static void lath_space_memory_free(unsigned long page, unsigned long n)
 {
 	if (lath_space_free(subject_space, page, n))
 		atomic_inc(&subject_refused);
@@ -289,8 +289,8 @@ static void irqs_free(unsigned long page, unsigned long n)
 const struct subject subjects[] = {
 	{ "rcache", domain_begin, domain_end, rcache_alloc, rcache_free },
 	{ "rbtree", domain_begin, domain_end, rbtree_alloc, rbtree_free },
-	{ "space", magazines_begin, space_end, space_alloc, space_free },
-	{ "arenas", arenas_begin, space_end, space_alloc, space_free },
+	{ "space", magazines_begin, space_end, lath_space_memory_alloc, lath_space_memory_free },
+	{ "arenas", arenas_begin, space_end, lath_space_memory_alloc, lath_space_memory_free },
 	{ "holes", holes_begin, holes_end, holes_alloc, holes_free },
 	{ "maple", maple_begin, maple_end, maple_alloc, maple_free },
 #ifdef CONFIG_GENERIC_ALLOCATOR

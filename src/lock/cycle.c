@@ -97,7 +97,7 @@ static bool in_cycle(struct locks *locks, struct hold *hold)
 	return found;
 }
 
-bool range_wait_begin(struct locks *locks, struct hold *hold)
+bool lath_range_wait_begin(struct locks *locks, struct hold *hold)
 {
 	struct hold **link;
 	bool cycle;
@@ -116,7 +116,7 @@ bool range_wait_begin(struct locks *locks, struct hold *hold)
 	return !cycle;
 }
 
-void range_wait_end(struct locks *locks, struct hold *hold)
+void lath_range_wait_end(struct locks *locks, struct hold *hold)
 {
 	if (!(locks->flags & LATH_RANGE_DEADLOCKS))
 		return;

@@ -161,10 +161,10 @@ static inline unsigned int buckets_of(const struct locks *locks, const struct ho
 /* ---- cycle.c ---- */
 
 /* The range is about to wait: its entries are in their lists. In a call, no lock held. Returns
- * false if its owner would wait for itself (LATH_RANGE_DEADLOCKS); call range_wait_end() all the
- * same. */
-bool range_wait_begin(struct locks *locks, struct hold *hold);
+ * false if its owner would wait for itself (LATH_RANGE_DEADLOCKS); call lath_range_wait_end() all
+ * the same. */
+bool lath_range_wait_begin(struct locks *locks, struct hold *hold);
 /* It does not wait any more, and does not leave its lists before this call. */
-void range_wait_end(struct locks *locks, struct hold *hold);
+void lath_range_wait_end(struct locks *locks, struct hold *hold);
 
 #endif /* LATH_LOCK_LOCK_H */

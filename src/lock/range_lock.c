@@ -42,7 +42,7 @@
  *   4  no two ranges conflict
  *
  * Files: this one locks, unlocks and changes ranges; lock.h has buckets and lists, cycle.c finds
- * deadlocks, tell.c tells what is held.
+ * deadlocks, inspect.c shows what is held.
  *
  * Locks: the two buckets of a range in order of their addresses; one bucket while looking; under
  * the lock of the graph, buckets one by one. No call sleeps with any of them.
@@ -190,7 +190,7 @@ static int wait_for_turn(struct locks *locks, struct hold *hold, struct deadline
 			return 0;
 		cpu_relax();
 	}
-	if (!range_wait_begin(locks, hold))
+	if (!lath_range_wait_begin(locks, hold))
 		ret = -EDEADLK;
 	lath_call_exit();
 	while (!ret) {
@@ -213,7 +213,7 @@ static int wait_for_turn(struct locks *locks, struct hold *hold, struct deadline
 				   min(most, deadline.at == FOREVER ? FOREVER : deadline.at - now));
 	}
 	lath_call_enter();
-	range_wait_end(locks, hold);
+	lath_range_wait_end(locks, hold);
 	return ret;
 }
 

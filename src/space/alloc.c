@@ -25,24 +25,24 @@ static noinline int alloc_growing(struct lath_space *space, struct arena_set *se
 	int ret = -ENOSPC;
 
 	/* the bounds may be read, and arenas opened, only while the charge holds */
-	while (!set->empty && segment_confirm(set->segment)) {
-		if (set_alloc_small(space, set, slot_of(space), want, key))
+	while (!set->empty && lath_segment_confirm(set->segment)) {
+		if (lath_set_alloc_small(space, set, slot_of(space), want, key))
 			return 0;
 		hole.low = set->low;
 		hole.high = set->high;
 		/* before another arena is opened: the places that cross words of a dense one */
 		if (space->config.flags & LATH_SPACE_FILL &&
-		    set_alloc_anywhere(space, set->segment, &hole, want->cookie, true, key))
+		    lath_set_alloc_anywhere(space, set->segment, &hole, want->cookie, true, key))
 			return 0;
 		/* something has become free in an arena: search again */
-		if (set_grow(space, set, 0) || magazines_flush(space))
+		if (lath_set_grow(space, set, 0) || lath_magazines_flush(space))
 			continue;
 		/* no aligned block is left for an arena, but perhaps a hole between them */
-		ret = index_alloc(space, &hole, want->cookie, key);
+		ret = lath_index_alloc(space, &hole, want->cookie, key);
 		break;
 	}
 	if (ret)
-		segment_uncharge(set->segment, count, hole.size);
+		lath_segment_uncharge(set->segment, count, hole.size);
 	return ret;
 }
 
@@ -55,7 +55,7 @@ static __always_inline int alloc_in_part(struct lath_space *space, struct arena_
 
 	if (unlikely(!count)) /* not in use, draining, or at its limit */
 		return -ENOSPC;
-	if (likely(set_alloc_small(space, set, slot_of(space), want, key)))
+	if (likely(lath_set_alloc_small(space, set, slot_of(space), want, key)))
 		return 0;
 	return alloc_growing(space, set, want, count, key);
 }
@@ -81,7 +81,7 @@ static noinline int alloc_in_parts(struct lath_space *space, u64 first, u64 segm
 }
 
 /* Serves a request that no magazine has served: a small one from arenas, what they have no room for
- * and all others by alloc_large(). 0 | -ENOSPC | -ENOMEM. No lock held. */
+ * and all others by lath_alloc_large(). 0 | -ENOSPC | -ENOMEM. No lock held. */
 static int alloc_uncached(struct lath_space *space, u64 segments, u64 size, u64 align, u64 cookie,
 			  u64 *key)
 {
@@ -93,7 +93,7 @@ static int alloc_uncached(struct lath_space *space, u64 segments, u64 size, u64 
 
 	align = max(align, space->config.unit);
 	if (unlikely(!small))
-		return alloc_large(space, segments, size, align, cookie, false, false, key);
+		return lath_alloc_large(space, segments, size, align, cookie, false, false, key);
 	/* at its natural alignment, which grades tell of; dense arenas as the call says */
 	if (!(space->config.flags & LATH_SPACE_FILL))
 		at = max(units, 1ull << log2_up(n));
@@ -109,8 +109,8 @@ static int alloc_uncached(struct lath_space *space, u64 segments, u64 size, u64 
 		return ret;
 	/* refused by grades; alloc_growing() ended with the same request to the index, which need
 	 * not be repeated, unless it was cut at config.below or aligned more than the call says */
-	return alloc_large(space, segments, size, align, cookie, true,
-			   units == at && !space->config.below, key);
+	return lath_alloc_large(space, segments, size, align, cookie, true,
+				units == at && !space->config.below, key);
 }
 
 /* Serves a request from a magazine. Returns whether it did. No lock held. */
@@ -119,7 +119,7 @@ static inline bool alloc_cached(struct lath_space *space, u64 size, u64 align, u
 	unsigned int order = magazine_order(space, units_of(space, size));
 
 	/* blocks in magazines are naturally aligned, and no more than that */
-	return order < ORDERS && align <= size && magazine_alloc(space, order, key);
+	return order < ORDERS && align <= size && lath_magazine_alloc(space, order, key);
 }
 
 int lath_space_alloc_in(struct lath_space *space, uint64_t segments, uint64_t size, uint64_t align,
@@ -153,7 +153,7 @@ static u64 segments_below(const struct lath_space *space, u64 high, bool *more)
 
 	*more = false;
 	for (segment = &space->first; segment; segment = segment_next(segment)) {
-		if (!segment_bounds(segment, &low, &last))
+		if (!lath_segment_bounds(segment, &low, &last))
 			continue;
 		if (last <= high - 1)
 			below |= 1ull << segment->number;
@@ -172,7 +172,7 @@ static bool alloc_unlimited(struct lath_space *space, u64 high, u64 size, u64 al
 	bool more = true;
 
 	*ret = -ENOSPC;
-	if (segment_bounds(&space->first, &low, &last) && last <= high - 1 &&
+	if (lath_segment_bounds(&space->first, &low, &last) && last <= high - 1 &&
 	    alloc_cached(space, size, align, key)) {
 		*ret = 0;
 	} else {
@@ -185,7 +185,7 @@ static bool alloc_unlimited(struct lath_space *space, u64 high, u64 size, u64 al
 	/* a segment may have been removed, and added elsewhere, since the look */
 	if (lies_within(*key, size, 0, high))
 		return true;
-	free_range(space, *key, size);
+	lath_free_range(space, *key, size);
 	return false;
 }
 
@@ -198,8 +198,8 @@ int lath_space_alloc_below(struct lath_space *space, uint64_t high, uint64_t siz
 		return -EINVAL;
 	lath_call_enter();
 	if (!alloc_unlimited(space, high, size, align, cookie, key, &ret))
-		ret = alloc_below(space, high, size, max((u64)align, space->config.unit), cookie,
-				  key);
+		ret = lath_alloc_below(space, high, size, max((u64)align, space->config.unit),
+				       cookie, key);
 	lath_call_exit();
 	LATH_ASSERT(ret || lies_within(*key, size, 0, high));
 	return ret;
@@ -222,7 +222,7 @@ int lath_space_alloc_request(struct lath_space *space, const struct lath_hole_re
 	     !lies_within(want->hint, want->size, want->low, want->high)))
 		return -EINVAL;
 	lath_call_enter();
-	ret = alloc_request(space, &request, cookie, key);
+	ret = lath_alloc_request(space, &request, cookie, key);
 	lath_call_exit();
 	LATH_ASSERT(ret || lies_within(*key, want->size, want->low, want->high));
 	return ret;

@@ -78,19 +78,19 @@ int lath_space_create(struct lath_space **out, const struct lath_space_config *c
 	space->unit_shift = __ffs64(cfg.unit);
 	space->arena_size = cfg.unit * ARENA_UNITS;
 	lath_spin_init_any(&space->lock, any_caller(space));
-	segment_init(&space->first, 0, any_caller(space));
-	segment_open(space, &space->first, cfg.low, cfg.high, 0);
-	magazines_choose(space);
+	lath_segment_init(&space->first, 0, any_caller(space));
+	lath_segment_open(space, &space->first, cfg.low, cfg.high, 0);
+	lath_magazines_choose(space);
 	*out = space;
 	return 0;
 }
 
-/* Frees an index that space_index() made, or NULL. */
+/* Frees an index that lath_space_index() made, or NULL. */
 static void index_destroy(struct lath_space *space, struct lath_index *index)
 {
 	if (index)
 		lath_index_fini(index, NULL, NULL);
-	space_free(space, index, sizeof(*index));
+	lath_space_memory_free(space, index, sizeof(*index));
 }
 
 void lath_space_destroy(struct lath_space *space)
@@ -106,15 +106,16 @@ void lath_space_destroy(struct lath_space *space)
 	for (segment = &space->first; segment; segment = next) {
 		next = segment->next;
 		for (i = 0; i < PARTS; i++)
-			set_fini(space, &segment->set[i]);
-		space_free(space, segment->stripes, STRIPES * sizeof(*segment->stripes));
+			lath_set_fini(space, &segment->set[i]);
+		lath_space_memory_free(space, segment->stripes,
+				       STRIPES * sizeof(*segment->stripes));
 		if (segment != &space->first)
-			space_free(space, segment, sizeof(*segment));
+			lath_space_memory_free(space, segment, sizeof(*segment));
 	}
 	/* what magazines hold goes with the arenas: no block has its own memory */
 	for (i = 0; i < SLOTS; i++)
-		space_free(space, space->slot[i], slot_size(space));
-	space_free(space, space->recent, RECENT * sizeof(*space->recent));
+		lath_space_memory_free(space, space->slot[i], slot_size(space));
+	lath_space_memory_free(space, space->recent, RECENT * sizeof(*space->recent));
 	index_destroy(space, space->arenas);
 	index_destroy(space, space->index);
 	LATH_ASSERT(space->bytes == SPACE_SIZE);

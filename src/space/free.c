@@ -15,11 +15,11 @@ static inline int free_piece(struct lath_space *space, u64 key, u64 size, u64 *p
 	/* the arena is asked first; without one the index has the block, and may have more */
 	*piece = piece_of(space, key, size);
 	if (likely(has_arenas(space)))
-		ret = arenas_free(space, key, units_of(space, *piece), true);
-	return likely(ret != 1) ? ret : index_free(space, key, size, piece);
+		ret = lath_arenas_free(space, key, units_of(space, *piece), true);
+	return likely(ret != 1) ? ret : lath_index_free(space, key, size, piece);
 }
 
-int free_range(struct lath_space *space, u64 key, u64 size)
+int lath_free_range(struct lath_space *space, u64 key, u64 size)
 {
 	u64 piece;
 	int ret = 0;
@@ -40,11 +40,12 @@ static int free_keys(struct lath_space *space, u64 key, u64 size)
 
 	/* whether it was allocated is looked at when the magazine is flushed */
 	if (order < ORDERS && !(units_of(space, key) & (n - 1)) && arena_cached(space, key) &&
-	    magazine_free(space, order, key))
+	    lath_magazine_free(space, order, key))
 		return 0;
 	/* most ranges lie in one arena, or are one item: the first piece is all */
 	ret = free_piece(space, key, size, &piece);
-	return likely(ret || piece == size) ? ret : free_range(space, key + piece, size - piece);
+	return likely(ret || piece == size) ? ret
+					    : lath_free_range(space, key + piece, size - piece);
 }
 
 int lath_space_free(struct lath_space *space, uint64_t key, uint64_t size)

@@ -8,6 +8,6 @@
 /* Frees whole units that are not in a magazine: block by block where there are arenas, else as a
  * whole. 0 | -EINVAL (a part is not allocated; what lies before it is free) | -ENOMEM. No lock
  * held. */
-int free_range(struct lath_space *space, u64 key, u64 size);
+int lath_free_range(struct lath_space *space, u64 key, u64 size);
 
 #endif /* LATH_SPACE_FREE_H */

@@ -125,7 +125,7 @@ static int write_runs(struct saver *s)
 	/* a call per run: write() may wait, which no call does */
 	do {
 		lath_call_enter();
-		none = walk_next(&s->walk, from, true, &run);
+		none = lath_walk_next(&s->walk, from, true, &run);
 		lath_call_exit();
 		if (none)
 			break;
@@ -150,7 +150,7 @@ int lath_space_save(struct lath_space *space, lath_space_write_fn write, void *a
 	struct saver *s;
 	int ret;
 
-	s = space_alloc(space, sizeof(*s));
+	s = lath_space_memory_alloc(space, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
 	s->walk.space = space;
@@ -161,7 +161,7 @@ int lath_space_save(struct lath_space *space, lath_space_write_fn write, void *a
 	ret = write_header(s, space->config.unit);
 	if (!ret)
 		ret = write_runs(s);
-	space_free(space, s, sizeof(*s));
+	lath_space_memory_free(space, s, sizeof(*s));
 	return ret;
 }
 
@@ -219,7 +219,8 @@ static int read_all(struct loader *l, void *data, size_t size)
  */
 static int load_range(struct loader *l, struct segment *segment, u64 key, u64 size)
 {
-	return reserve_range(l->space, segment, segment_count(segment, size), key, size, l->cookie);
+	return lath_reserve_range(l->space, segment, segment_count(segment, size), key, size,
+				  l->cookie);
 }
 
 /* Opens an arena for the collected block if it has many runs and lies in one set. */
@@ -227,10 +228,10 @@ static void load_arena(struct loader *l, struct segment *segment, u64 key)
 {
 	unsigned int part;
 
-	/* in the part that has all of the block, if one has: set_grow_at() looks; without an arena
+	/* in the part that has all of the block, if one has: lath_set_grow_at() looks; without an arena
 	 * the runs become items */
 	for (part = 0; l->pieces >= ARENA_RUNS && part < PARTS; part++)
-		if (set_grow_at(l->space, &segment->set[part], key))
+		if (lath_set_grow_at(l->space, &segment->set[part], key))
 			break;
 }
 
@@ -246,10 +247,10 @@ static int load_block(struct loader *l)
 	for (unit = 0; unit < ARENA_UNITS && !ret; unit += n) {
 		u64 first = key + (unit << l->space->unit_shift);
 
-		n = map_run(l->map, unit);
+		n = lath_map_run(l->map, unit);
 		if (!(l->map[unit / 64] >> unit % 64 & 1))
-			continue;		       /* free */
-		segment = segment_of(l->space, first); /* two may share the block */
+			continue;			    /* free */
+		segment = lath_segment_of(l->space, first); /* two may share the block */
 		LATH_ASSERT(segment);
 		n = min(n - 1, units_of(l->space, segment->high - 1 - first)) + 1;
 		/* before the first of its runs: an arena is opened for a free block */
@@ -282,12 +283,12 @@ static int load_units(struct loader *l, u64 block, u64 unit, u64 n)
 static int load_run(struct loader *l, u64 key, u64 size)
 {
 	struct lath_space *space = l->space;
-	struct segment *segment = segment_of(space, key);
+	struct segment *segment = lath_segment_of(space, key);
 	u64 whole, piece;
 	int ret = 0;
 
 	/* an allocation crosses no segment, so what does was saved from other segments */
-	if (!segment || segment_of(space, key + (size - 1)) != segment)
+	if (!segment || lath_segment_of(space, key + (size - 1)) != segment)
 		return refuse(l, -EINVAL, "a run is not within one segment of this space");
 	if (!has_arenas(space))
 		return load_range(l, segment, key, size);
@@ -419,13 +420,13 @@ static void undo(struct lath_space *space)
 
 	lath_call_enter();
 	do {
-		if (walk_next(&walk, from, true, &run))
+		if (lath_walk_next(&walk, from, true, &run))
 			break;				 /* nothing is left */
 		size = run.size ? run.size : 1ull << 63; /* all keys: half of them first */
-		free_range(space, run.key, size);
+		lath_free_range(space, run.key, size);
 		from = run.key + size;
 	} while (from);
-	space_reclaim(space);
+	lath_space_reclaim(space);
 	lath_call_exit();
 }
 
@@ -454,7 +455,7 @@ int lath_space_load(struct lath_space *space, lath_space_read_fn read, void *arg
 	if (!lath_space_next(space, 0, &run))
 		return -EBUSY;
 	lath_space_trim(space); /* arenas that are empty would take the place of items */
-	l = space_alloc(space, sizeof(*l));
+	l = lath_space_memory_alloc(space, sizeof(*l));
 	if (!l)
 		return -ENOMEM;
 	l->space = space;
@@ -467,6 +468,6 @@ int lath_space_load(struct lath_space *space, lath_space_read_fn read, void *arg
 	ret = load(l);
 	if (ret) /* the space was empty before, and is again */
 		undo(space);
-	space_free(space, l, sizeof(*l));
+	lath_space_memory_free(space, l, sizeof(*l));
 	return ret;
 }

@@ -48,16 +48,16 @@ static struct segment *choose_large(const struct large_request *r, u64 *segments
 	LATH_ASSERT(filling < LATH_SPACE_SEGMENTS && READ_ONCE(space->filled) <= ENOUGH);
 	/* 1: the one that is being filled, if it may be used and has not been tried */
 	if (*segments >> filling & 1)
-		segment = segment_roomiest(space, 1ull << filling, 0);
+		segment = lath_segment_roomiest(space, 1ull << filling, 0);
 	/* 2: that one is full; the search for runs pays if it served several requests */
 	if (!segment && tried <= 1 && READ_ONCE(space->filled) == ENOUGH && size <= KEY_MAX / 4) {
-		segment = segment_roomiest(space, *segments, 4 * size);
+		segment = lath_segment_roomiest(space, *segments, 4 * size);
 		if (!segment)
-			segment = segment_roomiest(space, *segments, 2 * size);
+			segment = lath_segment_roomiest(space, *segments, 2 * size);
 	}
 	/* 3: any other, roomiest first */
 	if (!segment)
-		segment = segment_roomiest(space, *segments, 0);
+		segment = lath_segment_roomiest(space, *segments, 0);
 	*segments &= segment ? ~(1ull << segment->number) : 0;
 	return segment;
 }
@@ -100,7 +100,7 @@ static bool open_arena(struct lath_space *space, struct segment *segment,
 	unsigned int k;
 
 	for (k = 0; k < PARTS; k++)
-		if (!segment->set[k].empty && set_grow(space, &segment->set[k], want->high))
+		if (!segment->set[k].empty && lath_set_grow(space, &segment->set[k], want->high))
 			return true;
 	return false;
 }
@@ -111,7 +111,7 @@ static bool alloc_in_arenas(const struct large_request *r, struct segment *segme
 			    const struct lath_hole_request *want, bool more, u64 *key)
 {
 	do {
-		if (set_alloc_anywhere(r->space, segment, want, r->cookie, r->refused, key))
+		if (lath_set_alloc_anywhere(r->space, segment, want, r->cookie, r->refused, key))
 			return true;
 		/* other threads may be quicker in the new one */
 	} while (more && open_arena(r->space, segment, want));
@@ -128,22 +128,22 @@ static int alloc_in_segment(const struct large_request *r, struct segment *segme
 	u64 *count;
 
 	/* on first use, so that a segment that is never used has none */
-	segment_stripes_make(r->space, segment);
+	lath_segment_stripes_make(r->space, segment);
 	count = segment_charge(segment, want.size);
 	if (!count)
 		return ret;
 	/* it has begun to drain, and its bounds may change; or it has no keys that are asked for */
-	if (!segment_confirm(segment) || !limit_to(&want, segment, high))
+	if (!lath_segment_confirm(segment) || !limit_to(&want, segment, high))
 		sources = 0;
 	/* holes first: arenas stay for small requests as long as there are any */
 	if (sources & IN_INDEX)
-		ret = index_alloc(r->space, &want, r->cookie, key);
+		ret = lath_index_alloc(r->space, &want, r->cookie, key);
 	if (ret == -ENOSPC && sources & (IN_ARENAS | IN_MORE_ARENAS) &&
 	    alloc_in_arenas(r, segment, &want, sources & IN_MORE_ARENAS, key))
 		ret = 0;
 	/* also after -ENOMEM: nothing was taken */
 	if (ret)
-		segment_uncharge(segment, count, want.size);
+		lath_segment_uncharge(segment, count, want.size);
 	LATH_ASSERT(ret || lies_within(*key, want.size, segment->low, segment->high));
 	return ret;
 }
@@ -184,14 +184,14 @@ static int serve(const struct large_request *r, bool asked, u64 *key)
 	/* the index is asked again only if something has gone back to it */
 	if (ret == -ENOSPC && has_arenas(r->space))
 		ret = alloc_in_segments(
-			r, space_reclaim(r->space) ? IN_INDEX | IN_ARENAS : IN_ARENAS, key);
+			r, lath_space_reclaim(r->space) ? IN_INDEX | IN_ARENAS : IN_ARENAS, key);
 	if (ret == -ENOSPC)
 		lath_probe(refusal, r->space, r->want.size);
 	return ret;
 }
 
-int alloc_large(struct lath_space *space, u64 segments, u64 size, u64 align, u64 cookie,
-		bool refused, bool asked, u64 *key)
+int lath_alloc_large(struct lath_space *space, u64 segments, u64 size, u64 align, u64 cookie,
+		     bool refused, bool asked, u64 *key)
 {
 	const struct large_request r = {
 		space,	  { .size = size, .align = align, .below = space->config.below },
@@ -203,7 +203,7 @@ int alloc_large(struct lath_space *space, u64 segments, u64 size, u64 align, u64
 	return serve(&r, asked, key);
 }
 
-int alloc_below(struct lath_space *space, u64 high, u64 size, u64 align, u64 cookie, u64 *key)
+int lath_alloc_below(struct lath_space *space, u64 high, u64 size, u64 align, u64 cookie, u64 *key)
 {
 	struct large_request r = {
 		space, { .size = size, .align = align, .high = high, .below = space->config.below },
@@ -217,8 +217,8 @@ int alloc_below(struct lath_space *space, u64 high, u64 size, u64 align, u64 coo
 	return serve(&r, false, key);
 }
 
-int alloc_request(struct lath_space *space, const struct lath_hole_request *want, u64 cookie,
-		  u64 *key)
+int lath_alloc_request(struct lath_space *space, const struct lath_hole_request *want, u64 cookie,
+		       u64 *key)
 {
 	const struct large_request r = { space, *want, ~0ull, cookie, false, false };
 

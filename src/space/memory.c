@@ -47,7 +47,7 @@ static void counted_free(void *arg, void *p, size_t size)
 		lath_block_free(p);
 }
 
-void *space_alloc(struct lath_space *space, size_t size)
+void *lath_space_memory_alloc(struct lath_space *space, size_t size)
 {
 	void *p = counted_alloc(space, size, 64);
 
@@ -56,15 +56,15 @@ void *space_alloc(struct lath_space *space, size_t size)
 	return p;
 }
 
-void space_free(struct lath_space *space, void *p, size_t size)
+void lath_space_memory_free(struct lath_space *space, void *p, size_t size)
 {
 	if (p)
 		counted_free(space, p, size);
 }
 
-struct lath_index *space_index(struct lath_space *space, struct lath_index **at)
+struct lath_index *lath_space_index(struct lath_space *space, struct lath_index **at)
 {
-	struct lath_index *index = smp_load_acquire(at), *there; /* pairs with space_index */
+	struct lath_index *index = smp_load_acquire(at), *there; /* pairs with lath_space_index */
 	struct lath_allocator allocator = { counted_alloc, counted_free, space };
 	struct lath_config config = LATH_CONFIG_INIT;
 
@@ -79,21 +79,21 @@ struct lath_index *space_index(struct lath_space *space, struct lath_index **at)
 	else
 		config.layout = LATH_POINTS;
 	config.flags |= space->config.flags & LATH_ANY_CONTEXT;
-	index = space_alloc(space, sizeof(*index));
+	index = lath_space_memory_alloc(space, sizeof(*index));
 	if (!index || lath_index_init(index, &config)) {
-		space_free(space, index, sizeof(*index));
+		lath_space_memory_free(space, index, sizeof(*index));
 		return NULL;
 	}
 	/* made without a lock, so another thread may have made it too: the first one stays */
 	lath_spin_lock(&space->lock);
 	there = *at;
 	if (!there)
-		smp_store_release(at, index); /* pairs with space_index */
+		smp_store_release(at, index); /* pairs with lath_space_index */
 	lath_spin_unlock(&space->lock);
 	if (!there)
 		return index;
 	/* no other thread has seen this one, so it needs no grace period */
 	lath_index_fini(index, NULL, NULL);
-	space_free(space, index, sizeof(*index));
+	lath_space_memory_free(space, index, sizeof(*index));
 	return there;
 }

@@ -6,12 +6,12 @@
 #include "space/space.h"
 
 /* Allocates `size` bytes, zeroed and aligned to 64. Returns NULL without memory. No lock held. */
-void *space_alloc(struct lath_space *space, size_t size);
-/* Frees what space_alloc() returned for this size; NULL is nothing. */
-void space_free(struct lath_space *space, void *p, size_t size);
+void *lath_space_memory_alloc(struct lath_space *space, size_t size);
+/* Frees what lath_space_memory_alloc() returned for this size; NULL is nothing. */
+void lath_space_memory_free(struct lath_space *space, void *p, size_t size);
 
 /* Returns the index at *at, space->index or space->arenas; makes it if there is none. NULL: no
  * memory. No lock held. */
-struct lath_index *space_index(struct lath_space *space, struct lath_index **at);
+struct lath_index *lath_space_index(struct lath_space *space, struct lath_index **at);
 
 #endif /* LATH_SPACE_MEMORY_H */

@@ -32,16 +32,16 @@ static int add_locked(struct lath_space *space, struct segment **fresh, u64 key,
 	if (!to && !*fresh)
 		return -ENOMEM;
 	if (to) {
-		segment_open(space, to, key, last + 1, limit);
+		lath_segment_open(space, to, key, last + 1, limit);
 	} else {
 		to = *fresh;
 		*fresh = NULL;
-		segment_init(to, end->number + 1, any_caller(space));
-		segment_open(space, to, key, last + 1, limit);
+		lath_segment_init(to, end->number + 1, any_caller(space));
+		lath_segment_open(space, to, key, last + 1, limit);
 		/* complete before other threads can find it */
 		smp_store_release(&end->next, to); /* pairs with segment_next */
 	}
-	magazines_choose(space); /* number 0 may use its magazines again */
+	lath_magazines_choose(space); /* number 0 may use its magazines again */
 	return (int)to->number;
 }
 
@@ -53,12 +53,13 @@ int lath_space_add_segment(struct lath_space *space, uint64_t key, uint64_t size
 	if (!whole_units(space, key, size) || size - 1 > KEY_MAX - key)
 		return -EINVAL;
 	lath_call_enter();
-	fresh = space_alloc(space, sizeof(*fresh)); /* nothing is allocated under the lock */
+	fresh = lath_space_memory_alloc(space,
+					sizeof(*fresh)); /* nothing is allocated under the lock */
 	lath_spin_lock(&space->lock);
 	ret = add_locked(space, &fresh, key, size, limit);
 	lath_spin_unlock(&space->lock);
 	lath_delay("segment added, lock released");
-	space_free(space, fresh, sizeof(*fresh)); /* NULL if it is in use */
+	lath_space_memory_free(space, fresh, sizeof(*fresh)); /* NULL if it is in use */
 	lath_call_exit();
 	return ret;
 }
@@ -70,18 +71,18 @@ int lath_space_drain_segment(struct lath_space *space, unsigned int number, int 
 
 	lath_call_enter();
 	lath_spin_lock(&space->lock);
-	segment = segment_number(space, number);
+	segment = lath_segment_number(space, number);
 	/* a removal that has begun is not taken back */
 	if (segment && segment->draining != REMOVING) {
 		/* pairs with segment_charge */
 		smp_store_release(&segment->draining, drain ? DRAINING : NOT_DRAINING);
-		magazines_choose(space);
+		lath_magazines_choose(space);
 		ret = 0;
 	}
 	lath_spin_unlock(&space->lock);
 	/* what magazines hold is charged, and would keep the segment from being removed */
 	if (!ret && drain && !number)
-		magazines_flush(space);
+		lath_magazines_flush(space);
 	lath_call_exit();
 	return ret;
 }
@@ -94,14 +95,14 @@ static bool segment_spent(struct lath_space *space, struct segment *segment)
 
 	LATH_ASSERT(lath_spin_mine(&space->lock));
 	/* most segments are not empty: then no arena needs to be visited */
-	if (segment->draining != DRAINING || segment_used(segment))
+	if (segment->draining != DRAINING || lath_segment_used(segment))
 		return false;
 	/* an allocator that saw no drain while it held an arena's lock has charged before it
 	 * unlocked */
 	for (i = 0; i < PARTS; i++)
-		set_visit(&segment->set[i]);
-	smp_mb(); /* pairs with segment_confirm: `draining`, then the sum */
-	return !segment_used(segment);
+		lath_set_visit(&segment->set[i]);
+	smp_mb(); /* pairs with lath_segment_confirm: `draining`, then the sum */
+	return !lath_segment_used(segment);
 }
 
 /* Marks a draining segment as one that is being removed if none of its keys is used, and sets *out
@@ -113,7 +114,7 @@ static int begin_removal(struct lath_space *space, unsigned int number, struct s
 	int ret = -ENOENT;
 
 	lath_spin_lock(&space->lock);
-	segment = segment_number(space, number);
+	segment = lath_segment_number(space, number);
 	if (segment && segment->draining != REMOVING) {
 		ret = segment_spent(space, segment) ? 0 : -EBUSY;
 		if (!ret)
@@ -133,11 +134,11 @@ int lath_space_remove_segment(struct lath_space *space, unsigned int number)
 	ret = begin_removal(space, number, &segment);
 	/* all its keys are free, so its arenas are empty: they go back to the index */
 	for (i = 0; !ret && i < PARTS; i++)
-		set_release(space, &segment->set[i]);
+		lath_set_release(space, &segment->set[i]);
 	if (!ret) {
 		lath_spin_lock(&space->lock);
 		LATH_ASSERT(segment->version & 1 && segment->draining == REMOVING);
-		/* pairs with segment_bounds */
+		/* pairs with lath_segment_bounds */
 		smp_store_release(&segment->version, segment->version + 1);
 		lath_spin_unlock(&space->lock);
 	}
@@ -151,21 +152,21 @@ int lath_space_limit_segment(struct lath_space *space, unsigned int number, uint
 
 	lath_call_enter();
 	lath_spin_lock(&space->lock);
-	segment = segment_number(space, number);
+	segment = lath_segment_number(space, number);
 	if (segment) {
 		WRITE_ONCE(segment->limit, limit);
-		magazines_choose(space);
+		lath_magazines_choose(space);
 	}
 	lath_spin_unlock(&space->lock);
 	if (segment && limit && !number) /* magazines hand out without a look at the limit */
-		magazines_flush(space);
+		lath_magazines_flush(space);
 	lath_call_exit();
 	return segment ? 0 : -ENOENT;
 }
 
 int lath_space_segment_of(struct lath_space *space, uint64_t key)
 {
-	struct segment *segment = segment_of(space, key);
+	struct segment *segment = lath_segment_of(space, key);
 
 	return segment ? (int)segment->number : -ENOENT;
 }

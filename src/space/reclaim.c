@@ -7,16 +7,16 @@
 #include "space/source/magazine.h"
 #include "space/source/set.h"
 
-bool space_reclaim(struct lath_space *space)
+bool lath_space_reclaim(struct lath_space *space)
 {
-	bool any = magazines_flush(space); /* first: it may empty arenas */
+	bool any = lath_magazines_flush(space); /* first: it may empty arenas */
 	struct segment *segment;
 	unsigned int i;
 
 	/* `empty` counts the arenas of all sets: with 0 no set needs a look */
 	for (segment = &space->first; segment; segment = segment_next(segment))
 		for (i = 0; i < PARTS && READ_ONCE(space->empty); i++)
-			any |= set_release(space, &segment->set[i]);
+			any |= lath_set_release(space, &segment->set[i]);
 	return any;
 }
 
@@ -37,13 +37,13 @@ int lath_space_preload(struct lath_space *space, unsigned int arenas)
 {
 	struct segment *segment;
 	unsigned int i;
-	int ret = index_preload(space_index(space, &space->index));
+	int ret = index_preload(lath_space_index(space, &space->index));
 
 	if (!ret && has_arenas(space))
-		ret = index_preload(space_index(space, &space->arenas));
+		ret = index_preload(lath_space_index(space, &space->arenas));
 	for (i = 0; !ret && i < SLOTS && has_arenas(space); i++)
 		if (cpu_possible(i) && !READ_ONCE(space->slot[i]) &&
-		    !slot_make(space, &space->slot[i]))
+		    !lath_slot_make(space, &space->slot[i]))
 			ret = -ENOMEM;
 	for (segment = &space->first; segment; segment = segment_next(segment))
 		for (i = 0; !ret && i < PARTS && has_arenas(space); i++)
@@ -56,6 +56,6 @@ int lath_space_preload(struct lath_space *space, unsigned int arenas)
 void lath_space_trim(struct lath_space *space)
 {
 	lath_call_enter();
-	space_reclaim(space);
+	lath_space_reclaim(space);
 	lath_call_exit();
 }

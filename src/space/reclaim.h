@@ -7,6 +7,6 @@
 
 /* Returns the blocks of all magazines to the arenas, and empty arenas to the index. Returns whether
  * there was one. No lock held. */
-bool space_reclaim(struct lath_space *space);
+bool lath_space_reclaim(struct lath_space *space);
 
 #endif /* LATH_SPACE_RECLAIM_H */

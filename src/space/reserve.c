@@ -17,10 +17,10 @@ static bool reserve_in_arena(struct lath_space *space, struct arena *arena, u64 
 	bool taken;
 
 	LATH_ASSERT(lath_spin_mine(&arena->lock));
-	taken = arena_reserve(arena, unit, units_of(space, size));
+	taken = lath_arena_reserve(arena, unit, units_of(space, size));
 	arena_count_empty(space, arena, free);
 	if (taken)
-		arena_set_owner(arena, unit, units_of(space, size), cookie);
+		lath_arena_set_owner(arena, unit, units_of(space, size), cookie);
 	lath_spin_unlock(&arena->lock);
 	return taken;
 }
@@ -33,7 +33,7 @@ static int reserve_piece(struct lath_space *space, u64 key, u64 size, u64 cookie
 	unsigned int rounds = 0;
 
 	for (;;) {
-		struct arena *arena = has_arenas(space) ? arena_lock(space, key) : NULL;
+		struct arena *arena = has_arenas(space) ? lath_arena_lock(space, key) : NULL;
 		struct lath_index *index;
 		struct lath_item item;
 		int ret;
@@ -44,7 +44,7 @@ static int reserve_piece(struct lath_space *space, u64 key, u64 size, u64 cookie
 			*piece = piece_of(space, key, size);
 			return reserve_in_arena(space, arena, key, *piece, cookie) ? 0 : -EBUSY;
 		}
-		index = smp_load_acquire(&space->index); /* pairs with space_index */
+		index = smp_load_acquire(&space->index); /* pairs with lath_space_index */
 		if (index && !lath_index_overlap_item(index, key, size, &item)) {
 			if (item.key <= key && item.value != arena_mark(space))
 				return -EBUSY;
@@ -59,15 +59,15 @@ static int reserve_piece(struct lath_space *space, u64 key, u64 size, u64 cookie
 		LATH_ASSERT(*piece && *piece <= size);
 		want.size = *piece;
 		want.high = key + *piece;
-		ret = index_alloc(space, &want, cookie, &key);
+		ret = lath_index_alloc(space, &want, cookie, &key);
 		if (ret != -ENOSPC)
 			return ret;
 		/* an item has come since the look: look again at what it is */
 	}
 }
 
-int reserve_range(struct lath_space *space, struct segment *segment, u64 *count, u64 key, u64 size,
-		  u64 cookie)
+int lath_reserve_range(struct lath_space *space, struct segment *segment, u64 *count, u64 key,
+		       u64 size, u64 cookie)
 {
 	u64 at = key, left = size, piece;
 	int ret = 0;
@@ -84,9 +84,9 @@ int reserve_range(struct lath_space *space, struct segment *segment, u64 *count,
 	if (!ret)
 		return 0;
 	/* what was not taken is uncharged here, what was taken by its free */
-	segment_uncharge(segment, count, left);
+	lath_segment_uncharge(segment, count, left);
 	if (at > key)
-		free_range(space, key, at - key);
+		lath_free_range(space, key, at - key);
 	return ret;
 }
 
@@ -99,24 +99,24 @@ static int reserve(struct lath_space *space, struct segment *segment, u64 key, u
 
 	if (!count) /* draining, or at its limit */
 		return ret;
-	if (segment_confirm(segment)) /* it may have been removed, and added elsewhere */
+	if (lath_segment_confirm(segment)) /* it may have been removed, and added elsewhere */
 		ret = lies_within(key, size, segment->low, segment->high) ? 0 : -EINVAL;
 	if (ret) {
-		segment_uncharge(segment, count, size);
+		lath_segment_uncharge(segment, count, size);
 		return ret;
 	}
 	/* blocks in magazines are taken in their arenas, and may be the ones that are asked for */
-	magazines_flush(space);
-	return reserve_range(space, segment, count, key, size, cookie);
+	lath_magazines_flush(space);
+	return lath_reserve_range(space, segment, count, key, size, cookie);
 }
 
 int lath_space_reserve(struct lath_space *space, uint64_t key, uint64_t size, uint64_t cookie)
 {
-	struct segment *segment = segment_of(space, key);
+	struct segment *segment = lath_segment_of(space, key);
 	int ret;
 
 	if (!segment || !whole_units(space, key, size) || size - 1 > KEY_MAX - key ||
-	    segment_of(space, key + (size - 1)) != segment || cookie == arena_mark(space))
+	    lath_segment_of(space, key + (size - 1)) != segment || cookie == arena_mark(space))
 		return -EINVAL;
 	lath_call_enter();
 	ret = reserve(space, segment, key, size, cookie);

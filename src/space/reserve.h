@@ -8,7 +8,7 @@
 /* Takes exactly [key, key + size), which is charged to the count and lies in one segment, from
  * arenas and the index. 0 | -EBUSY | -ENOMEM: none of it is taken or charged any longer. No lock
  * held. */
-int reserve_range(struct lath_space *space, struct segment *segment, u64 *count, u64 key, u64 size,
-		  u64 cookie);
+int lath_reserve_range(struct lath_space *space, struct segment *segment, u64 *count, u64 key,
+		       u64 size, u64 cookie);
 
 #endif /* LATH_SPACE_RESERVE_H */

@@ -24,7 +24,7 @@ static void set_open_bounds(struct arena_set *set, u64 low, u64 high)
 	WRITE_ONCE(set->stuck, 0); /* of the segment's use before, if there was one */
 }
 
-void segment_init(struct segment *segment, unsigned int number, bool any)
+void lath_segment_init(struct segment *segment, unsigned int number, bool any)
 {
 	unsigned int i;
 
@@ -39,14 +39,15 @@ void segment_init(struct segment *segment, unsigned int number, bool any)
 	}
 }
 
-void segment_open(struct lath_space *space, struct segment *segment, u64 low, u64 high, u64 limit)
+void lath_segment_open(struct lath_space *space, struct segment *segment, u64 low, u64 high,
+		       u64 limit)
 {
 	u64 below = space->config.below;
 
 	LATH_ASSERT(!(segment->version & 1) && low <= high - 1);
 	LATH_ASSERT(!((low | high) & (space->config.unit - 1)));
 	LATH_ASSERT(segment->draining == REMOVING);
-	smp_wmb(); /* pairs with segment_bounds: the version has changed before the bounds do */
+	smp_wmb(); /* pairs with lath_segment_bounds: the version has changed before the bounds do */
 	WRITE_ONCE(segment->low, low);
 	WRITE_ONCE(segment->high, high);
 	WRITE_ONCE(segment->limit, limit);
@@ -57,18 +58,19 @@ void segment_open(struct lath_space *space, struct segment *segment, u64 low, u6
 		set_open_bounds(&segment->set[0], min(low, below), below);
 		set_open_bounds(&segment->set[1], max(low, below), high);
 	}
-	smp_store_release(&segment->version, segment->version + 1); /* pairs with segment_bounds */
+	/* pairs with lath_segment_bounds */
+	smp_store_release(&segment->version, segment->version + 1);
 	/* charges last: a thread whose charge holds may read all of the above */
 	smp_store_release(&segment->draining, NOT_DRAINING); /* pairs with segment_charge */
 }
 
-bool segment_bounds(const struct segment *segment, u64 *low, u64 *last)
+bool lath_segment_bounds(const struct segment *segment, u64 *low, u64 *last)
 {
-	u64 version = smp_load_acquire(&segment->version); /* pairs with segment_open */
+	u64 version = smp_load_acquire(&segment->version); /* pairs with lath_segment_open */
 
 	*low = READ_ONCE(segment->low);
 	*last = READ_ONCE(segment->high) - 1;
-	smp_rmb(); /* pairs with segment_open */
+	smp_rmb(); /* pairs with lath_segment_open */
 	/* even: not in use; changed: the two bounds may be of different uses */
 	if (!(version & 1) || READ_ONCE(segment->version) != version)
 		return false;
@@ -76,29 +78,29 @@ bool segment_bounds(const struct segment *segment, u64 *low, u64 *last)
 	return true;
 }
 
-struct segment *segment_number(struct lath_space *space, unsigned int number)
+struct segment *lath_segment_number(struct lath_space *space, unsigned int number)
 {
 	struct segment *segment = &space->first;
 
 	/* 64 at most, and most spaces have one: a list is enough */
 	while (segment && segment->number != number)
 		segment = segment_next(segment);
-	/* pairs with segment_open */
+	/* pairs with lath_segment_open */
 	return segment && smp_load_acquire(&segment->version) & 1 ? segment : NULL;
 }
 
-struct segment *segment_of(struct lath_space *space, u64 key)
+struct segment *lath_segment_of(struct lath_space *space, u64 key)
 {
 	struct segment *segment;
 	u64 low, last;
 
 	for (segment = &space->first; segment; segment = segment_next(segment))
-		if (segment_bounds(segment, &low, &last) && key >= low && key <= last)
+		if (lath_segment_bounds(segment, &low, &last) && key >= low && key <= last)
 			return segment;
 	return NULL;
 }
 
-bool segment_after(struct lath_space *space, u64 key, u64 *low, u64 *last)
+bool lath_segment_after(struct lath_space *space, u64 key, u64 *low, u64 *last)
 {
 	struct segment *segment;
 	u64 first, end;
@@ -106,7 +108,8 @@ bool segment_after(struct lath_space *space, u64 key, u64 *low, u64 *last)
 
 	/* numbers do not ascend by keys: the lowest of all that end at or behind key */
 	for (segment = &space->first; segment; segment = segment_next(segment))
-		if (segment_bounds(segment, &first, &end) && end >= key && (!any || first < *low)) {
+		if (lath_segment_bounds(segment, &first, &end) && end >= key &&
+		    (!any || first < *low)) {
 			*low = first;
 			*last = end;
 			any = true;
@@ -121,25 +124,25 @@ bool segment_after(struct lath_space *space, u64 key, u64 *low, u64 *last)
  * drain. No lock held. */
 static bool segment_has_run(struct lath_space *space, const struct segment *segment, u64 size)
 {
-	struct lath_index *index = space_index(space, &space->index);
+	struct lath_index *index = lath_space_index(space, &space->index);
 	struct lath_hole_request want = { .size = size, .align = space->config.unit };
 	u64 low, last, key;
 
 	/* a hint for a choice: the search that follows a charge decides */
-	if (!index || READ_ONCE(segment->draining) || !segment_bounds(segment, &low, &last))
+	if (!index || READ_ONCE(segment->draining) || !lath_segment_bounds(segment, &low, &last))
 		return false;
 	want.low = low;
 	want.high = last + 1;
 	return !lath_index_find_hole(index, &want, &key);
 }
 
-struct segment *segment_roomiest(struct lath_space *space, u64 segments, u64 run)
+struct segment *lath_segment_roomiest(struct lath_space *space, u64 segments, u64 run)
 {
 	struct segment *segment, *best = NULL;
 	u64 most = 0;
 
 	for (segment = &space->first; segment; segment = segment_next(segment)) {
-		u64 room = segment_room(segment);
+		u64 room = lath_segment_room(segment);
 
 		/* the search for a run is the dear condition: only if the segment would be best.
 		 * One without room may be chosen too: the charge, not this estimate, refuses */
@@ -155,13 +158,13 @@ struct segment *segment_roomiest(struct lath_space *space, u64 segments, u64 run
 
 /* ---- used keys ---- */
 
-void segment_stripes_make(struct lath_space *space, struct segment *segment)
+void lath_segment_stripes_make(struct lath_space *space, struct segment *segment)
 {
 	struct lath_count *stripes;
 
 	if (likely(READ_ONCE(segment->stripes)))
 		return;
-	stripes = space_alloc(space, STRIPES * sizeof(*stripes));
+	stripes = lath_space_memory_alloc(space, STRIPES * sizeof(*stripes));
 	/* another thread may have made them since: the first ones stay */
 	lath_spin_lock(&space->lock);
 	if (!segment->stripes) {
@@ -169,13 +172,13 @@ void segment_stripes_make(struct lath_space *space, struct segment *segment)
 		stripes = NULL;
 	}
 	lath_spin_unlock(&space->lock);
-	space_free(space, stripes, STRIPES * sizeof(*stripes));
+	lath_space_memory_free(space, stripes, STRIPES * sizeof(*stripes));
 }
 
-u64 segment_used(const struct segment *segment)
+u64 lath_segment_used(const struct segment *segment)
 {
 	const struct lath_count *stripes =
-		smp_load_acquire(&segment->stripes); /* pairs with segment_stripes_make */
+		smp_load_acquire(&segment->stripes); /* pairs with lath_segment_stripes_make */
 	u64 used = smp_load_acquire(&segment->used); /* pairs with segment_count */
 	unsigned int i;
 
@@ -186,29 +189,29 @@ u64 segment_used(const struct segment *segment)
 	return used;
 }
 
-u64 segment_room(const struct segment *segment)
+u64 lath_segment_room(const struct segment *segment)
 {
-	u64 low, last, limit = READ_ONCE(segment->limit), used = segment_used(segment), most;
+	u64 low, last, limit = READ_ONCE(segment->limit), used = lath_segment_used(segment), most;
 
-	if (!segment_bounds(segment, &low, &last))
+	if (!lath_segment_bounds(segment, &low, &last))
 		return 0;
 	/* one less than there is, since 2^64 keys are no u64 */
 	most = limit ? min(limit - 1, last - low) : last - low;
 	return most > used ? most - used : 0;
 }
 
-void segment_uncharge(struct segment *segment, u64 *at, u64 size)
+void lath_segment_uncharge(struct segment *segment, u64 *at, u64 size)
 {
 	LATH_ASSERT(at == &segment->used || (segment->stripes && at >= &segment->stripes[0].sum &&
 					     at <= &segment->stripes[STRIPES - 1].sum));
 	/* the place tells how it was counted: shared, or in the thread's own stripe */
 	if (at == &segment->used)
-		lath_fetch_add_release(at, -size); /* pairs with segment_used */
+		lath_fetch_add_release(at, -size); /* pairs with lath_segment_used */
 	else
 		lath_count_add(container_of(at, struct lath_count, sum), -size);
 }
 
-u64 *segment_charge_limited(struct segment *segment, u64 limit, u64 size)
+u64 *lath_segment_charge_limited(struct segment *segment, u64 limit, u64 size)
 {
 	u64 *at = NULL, used;
 
@@ -216,15 +219,16 @@ u64 *segment_charge_limited(struct segment *segment, u64 limit, u64 size)
 	/* one thread at a time adds, so the sum it compares misses no charge; others only subtract
 	 */
 	lath_spin_lock(&segment->lock);
-	used = segment_used(segment);
+	used = lath_segment_used(segment);
 	if (used <= limit && size <= limit - used)
 		at = segment_count(segment, size);
 	lath_spin_unlock(&segment->lock);
 	return at;
 }
 
-bool segment_confirm(const struct segment *segment)
+bool lath_segment_confirm(const struct segment *segment)
 {
 	smp_mb(); /* pairs with segment_spent: the charge, then `draining` */
-	return smp_load_acquire(&segment->draining) == NOT_DRAINING; /* pairs with segment_open */
+	return smp_load_acquire(&segment->draining) ==
+	       NOT_DRAINING; /* pairs with lath_segment_open */
 }

@@ -15,27 +15,27 @@
  *   lath_space_alloc()                                                   alloc.c
  *    |
  *    |- alloc_cached()            a power of two up to 256 units
- *    |   `- magazine_alloc()      takes a block that was freed before    source/magazine.c
+ *    |   `- lath_magazine_alloc()      takes a block that was freed before    source/magazine.c
  *    |       `- magazine_fill()   the magazine is empty: goes on at (A)
  *    |
  *    `- alloc_uncached()
  *        |- alloc_in_part()       up to 1,024 units: charges the segment
- *        |   |- (A) set_alloc_small()         chooses an arena           source/set.c
+ *        |   |- (A) lath_set_alloc_small()         chooses an arena           source/set.c
  *        |   |       `- alloc_in_arena()      looks for a drain, locked
- *        |   |           `- arena_alloc_units()  finds and sets bits     source/arena.c
+ *        |   |           `- lath_arena_alloc_units()  finds and sets bits     source/arena.c
  *        |   `- alloc_growing()   no arena has room: opens one more,
  *        |                        flushes magazines, takes a hole
  *        |- alloc_in_parts()      other parts and segments, likewise
  *        |
- *        `- alloc_large()         all else, and what had no room above   large.c
+ *        `- lath_alloc_large()         all else, and what had no room above   large.c
  *            `- alloc_in_segments()           chooses a segment
  *                `- alloc_in_segment()        charges it
- *                    |- index_alloc()         takes a hole               source/index.c
- *                    `- set_alloc_anywhere()  under pressure: any place  source/set.c
+ *                    |- lath_index_alloc()         takes a hole               source/index.c
+ *                    `- lath_set_alloc_anywhere()  under pressure: any place  source/set.c
  *
  * Pressure: the index has no hole. alloc_large() then flushes all magazines, returns empty arenas
- * to the index (space_reclaim(), reclaim.c) and tries once more. A free, lath_space_free()
- * (free.c), ends in magazine_free(), arenas_free() or index_free().
+ * to the index (lath_space_reclaim(), reclaim.c) and tries once more. A free, lath_space_free()
+ * (free.c), ends in lath_magazine_free(), lath_arenas_free() or lath_index_free().
  *
  * Below the sources are segment.c, which counts the used keys, and memory.c. Above them, beside
  * the calls: reserve.c takes given keys, pool.c has the calls on segments, walk.c enumerates,
@@ -46,13 +46,13 @@
  * an arena by a key locks it and then compares its block number again.
  *
  * Lock order: the lock of the space, locks of slots (several only in ascending order, by
- * slots_lock), an arena's; a set's or a segment's with none of these but the first. With any of
- * them held the index is only read, and no memory is allocated.
+ * lath_slots_lock), an arena's; a set's or a segment's with none of these but the first. With any
+ * of them held the index is only read, and no memory is allocated.
  *
  * Charges. A thread adds what it is going to take to a count of the segment (segment_charge) before
  * it searches the segment, and subtracts what it did not take. What is freed is subtracted after it
  * is free. A charge holds from the moment at which the thread has seen, with an arena locked or
- * behind a full barrier (segment_confirm), that the segment does not drain. From then on the
+ * behind a full barrier (lath_segment_confirm), that the segment does not drain. From then on the
  * segment cannot be removed and its bounds stay.
  */
 #ifndef LATH_SPACE_SPACE_H
@@ -110,7 +110,7 @@ struct arena_set {
 	unsigned int number;
 	struct segment *segment;
 	u64 count; /* number of arenas in the groups */
-	/* space->freed + 1 when set_grow() last found no room: not tried again until something is
+	/* space->freed + 1 when lath_set_grow() last found no room: not tried again until something is
 	 * freed to the index; 0: it always found room */
 	u64 stuck;
 	struct lath_spinlock lock;

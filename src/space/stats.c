@@ -10,13 +10,13 @@
 /* Finds the allocation that contains key. 0 | -ENOENT. No lock held. */
 static int find_owner(struct lath_space *space, u64 key, struct lath_item *item)
 {
-	struct arena *arena = has_arenas(space) ? arena_lock(space, key) : NULL;
+	struct arena *arena = has_arenas(space) ? lath_arena_lock(space, key) : NULL;
 	u64 unit = units_of(space, key) % ARENA_UNITS;
 	bool taken;
 
 	/* an item is a whole allocation, unless it is an arena that serves no block yet */
 	if (!arena)
-		return smp_load_acquire(&space->index) && /* pairs with space_index */
+		return smp_load_acquire(&space->index) && /* pairs with lath_space_index */
 				       !lath_index_lookup_item(space->index, key, item) &&
 				       item->value != arena_mark(space)
 			       ? 0
@@ -61,26 +61,26 @@ static void segment_stats(struct lath_space *space, struct segment *segment, u64
 	/* all other fields stay 0 if it is removed since */
 	memset(out, 0, sizeof(*out));
 	out->number = segment->number;
-	if (!segment_bounds(segment, &out->low, &last))
+	if (!lath_segment_bounds(segment, &out->low, &last))
 		return;
 	out->high = last + 1;
 	out->limit = READ_ONCE(segment->limit);
 	out->draining = READ_ONCE(segment->draining) != NOT_DRAINING;
 	/* 2^64 keys are one more than a u64 can say */
 	out->keys = last - out->low == KEY_MAX ? KEY_MAX : last - out->low + 1;
-	out->allocated =
-		plausible(segment_used(segment) - (segment->number ? 0 : held << space->unit_shift),
-			  out->keys);
+	out->allocated = plausible(lath_segment_used(segment) -
+					   (segment->number ? 0 : held << space->unit_shift),
+				   out->keys);
 }
 
 int lath_space_segment_stats(struct lath_space *space, unsigned int number,
 			     struct lath_space_segment *out)
 {
-	struct segment *segment = segment_number(space, number);
+	struct segment *segment = lath_segment_number(space, number);
 
 	if (!segment)
 		return -ENOENT;
-	segment_stats(space, segment, slots_held(space), out);
+	segment_stats(space, segment, lath_slots_held(space), out);
 	/* 0: removed between the two looks */
 	return out->keys ? 0 : -ENOENT;
 }
@@ -88,7 +88,7 @@ int lath_space_segment_stats(struct lath_space *space, unsigned int number,
 void lath_space_get_stats(struct lath_space *space, struct lath_space_stats *stats)
 {
 	struct segment *segment;
-	u64 held = slots_held(space), keys, used = 0;
+	u64 held = lath_slots_held(space), keys, used = 0;
 
 	memset(stats, 0, sizeof(*stats));
 	for (segment = &space->first; segment; segment = segment_next(segment)) {
@@ -101,7 +101,7 @@ void lath_space_get_stats(struct lath_space *space, struct lath_space_stats *sta
 		stats->allocated += one.allocated;
 		stats->free += one.keys - one.allocated;
 		/* with what magazines hold: their blocks are used in the arenas */
-		used += segment_used(segment);
+		used += lath_segment_used(segment);
 	}
 	stats->arenas = lath_count_shown(&space->in_use);
 	/* used keys that are not in the index are in arenas: no arena needs to be looked at */
@@ -129,7 +129,7 @@ static int verify_set(struct lath_space *space, struct arena_set *set)
 		if (arena->block == NO_BLOCK) {
 			if (*arena->shown)
 				return 20;
-		} else if (!arena_sound(arena)) {
+		} else if (!lath_arena_sound(arena)) {
 			return 21;
 		} else if (!lath_index_get(space->arenas, arena->block, &value) ||
 			   value != (u64)(uintptr_t)arena) {

@@ -20,7 +20,7 @@ static void read_block(struct walk *walk, u64 key)
 {
 	struct lath_space *space = walk->space;
 	u64 block = key / space->arena_size;
-	struct arena *arena = arena_lock(space, key);
+	struct arena *arena = lath_arena_lock(space, key);
 
 	memset(walk->map, 0xff, sizeof(walk->map));
 	walk->block = block;
@@ -30,17 +30,17 @@ static void read_block(struct walk *walk, u64 key)
 	 */
 	lath_spin_unlock(&arena->lock);
 	/* with both locked, each block is in a magazine or in the bitmap, not on its way */
-	slots_lock(space);
+	lath_slots_lock(space);
 	lath_spin_lock(&arena->lock);
 	if (arena->block == block) {
 		memcpy(walk->map, arena->map, sizeof(walk->map));
-		slots_mark(space, block, walk->map);
+		lath_slots_mark(space, block, walk->map);
 	}
 	lath_spin_unlock(&arena->lock);
-	slots_unlock(space);
+	lath_slots_unlock(space);
 }
 
-u64 map_run(const u64 *map, u64 unit)
+u64 lath_map_run(const u64 *map, u64 unit)
 {
 	u64 i = unit / 64, flip, other;
 
@@ -57,7 +57,8 @@ u64 map_run(const u64 *map, u64 unit)
 static bool walk_state(struct walk *walk, u64 at, u64 most, u64 *last)
 {
 	struct lath_space *space = walk->space;
-	struct lath_index *index = smp_load_acquire(&space->index); /* pairs with space_index */
+	struct lath_index *index =
+		smp_load_acquire(&space->index); /* pairs with lath_space_index */
 	struct lath_item item;
 	u64 end, unit;
 	bool taken;
@@ -85,17 +86,17 @@ static bool walk_state(struct walk *walk, u64 at, u64 most, u64 *last)
 	/* the run of equal bits from here on, which may go on in the next block */
 	unit = units_of(space, at) % ARENA_UNITS;
 	taken = !(walk->map[unit / 64] >> unit % 64 & 1);
-	end = at + ((map_run(walk->map, unit) << space->unit_shift) - 1);
+	end = at + ((lath_map_run(walk->map, unit) << space->unit_shift) - 1);
 	*last = min(end, most);
 	return taken;
 }
 
-int walk_next(struct walk *walk, u64 from, bool taken, struct lath_item *run)
+int lath_walk_next(struct walk *walk, u64 from, bool taken, struct lath_item *run)
 {
 	u64 low, most, at, last;
 	bool is;
 
-	for (; segment_after(walk->space, from, &low, &most); from = most + 1) {
+	for (; lath_segment_after(walk->space, from, &low, &most); from = most + 1) {
 		/* whole units: `from` may lie within one */
 		at = max(from, low);
 		at &= ~(walk->space->config.unit - 1);
@@ -130,7 +131,7 @@ static int next_run(struct lath_space *space, u64 from, bool taken, struct lath_
 	int ret;
 
 	lath_call_enter();
-	ret = walk_next(&walk, from, taken, run);
+	ret = lath_walk_next(&walk, from, taken, run);
 	lath_call_exit();
 	return ret;
 }

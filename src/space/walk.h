@@ -15,9 +15,9 @@ struct walk {
 
 /* Returns the number of units from `unit` to the end of the map at most whose bits are as its bit.
  */
-u64 map_run(const u64 *map, u64 unit);
+u64 lath_map_run(const u64 *map, u64 unit);
 /* Finds the first run of keys at or behind `from` that are allocated (`taken`), or free. 0 |
  * -ENOENT. No lock held. */
-int walk_next(struct walk *walk, u64 from, bool taken, struct lath_item *run);
+int lath_walk_next(struct walk *walk, u64 from, bool taken, struct lath_item *run);
 
 #endif /* LATH_SPACE_WALK_H */

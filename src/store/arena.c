@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * arena.c - memory by its place: small pieces are slots of slabs, large ones runs of units (slab.c).
- * The unit table tells which of both a place is. Memory that readers may still see is
+ * arena.c - memory by its place: small pieces are slots of slabs, large ones runs of units
+ * (slab.c). The unit table tells which of both a place is. Memory that readers may still see is
  * freed after a grace period, some hundred places at once. The beginning and the end of an arena,
  * and its new beginning after the death of a process.
  */
@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-int arena_alloc(struct arena *arena, u64 size, u64 *place)
+int lath_arena_alloc(struct arena *arena, u64 size, u64 *place)
 {
 	static const struct unit as = { .kind = UNIT_RUN };
 	u32 first;
@@ -20,14 +20,14 @@ int arena_alloc(struct arena *arena, u64 size, u64 *place)
 		return -ENOMEM;
 	if (likely(size <= SLOT_MAX)) { /* a slot of a slab */
 		lath_call_enter();
-		ret = slot_alloc(arena, size, place);
+		ret = lath_slot_alloc(arena, size, place);
 		lath_call_exit();
 		return ret;
 	}
 	/* else its own run; the size in units must not wrap */
 	if (size > arena->reserved)
 		return arena->limit ? -ENOSPC : -ENOMEM;
-	ret = run_alloc(arena, (u32)((size + UNIT - 1) >> UNIT_SHIFT), &as, &first);
+	ret = lath_run_alloc(arena, (u32)((size + UNIT - 1) >> UNIT_SHIFT), &as, &first);
 	if (ret)
 		return ret;
 	LATH_ASSERT(arena->unit[first].kind == UNIT_RUN);
@@ -35,7 +35,7 @@ int arena_alloc(struct arena *arena, u64 size, u64 *place)
 	return 0;
 }
 
-void arena_free(struct arena *arena, u64 place)
+void lath_arena_free(struct arena *arena, u64 place)
 {
 	u32 first = (u32)(place >> UNIT_SHIFT);
 	const struct unit *u = &arena->unit[first];
@@ -45,13 +45,13 @@ void arena_free(struct arena *arena, u64 place)
 	/* the kind was written when the place was handed out, and nobody else frees it: no lock */
 	lath_call_enter();
 	if (u->kind == UNIT_RUN)
-		run_free(arena, first);
+		lath_run_free(arena, first);
 	else
-		slot_free(arena, first - (u->kind == UNIT_BODY ? u->back : 0), place);
+		lath_slot_free(arena, first - (u->kind == UNIT_BODY ? u->back : 0), place);
 	lath_call_exit();
 }
 
-u64 arena_size(const struct arena *arena, u64 place)
+u64 lath_arena_size(const struct arena *arena, u64 place)
 {
 	const struct unit *u = &arena->unit[place >> UNIT_SHIFT];
 
@@ -60,10 +60,10 @@ u64 arena_size(const struct arena *arena, u64 place)
 	if (u->kind == UNIT_BODY)
 		u -= u->back;
 	LATH_ASSERT(u->kind == UNIT_RUN || u->kind == UNIT_SLAB);
-	return u->kind == UNIT_RUN ? (u64)u->len << UNIT_SHIFT : slab_slot_size(u->class);
+	return u->kind == UNIT_RUN ? (u64)u->len << UNIT_SHIFT : lath_slab_slot_size(u->class);
 }
 
-void *arena_node_alloc(void *ctx, size_t size, size_t align)
+void *lath_arena_node_alloc(void *ctx, size_t size, size_t align)
 {
 	struct arena *arena = ctx;
 	u64 place;
@@ -71,23 +71,23 @@ void *arena_node_alloc(void *ctx, size_t size, size_t align)
 	LATH_ASSERT(align && !(align & (align - 1)));
 	/* slots whose size is a multiple of 64 are aligned to 64 */
 	size = round_up(size, align);
-	if (arena_alloc(arena, size, &place))
+	if (lath_arena_alloc(arena, size, &place))
 		return NULL;
 	LATH_ASSERT(!((uintptr_t)arena_at(arena, place) & (align - 1)));
 	return arena_at(arena, place);
 }
 
-void arena_node_free(void *ctx, void *block, size_t size)
+void lath_arena_node_free(void *ctx, void *block, size_t size)
 {
 	struct arena *arena = ctx;
 	u64 place = (u64)((char *)block - arena->base);
 
 	LATH_ASSERT((char *)block > arena->base && place < arena->reserved);
-	LATH_ASSERT(size <= arena_size(arena, place));
-	arena_free(arena, place);
+	LATH_ASSERT(size <= lath_arena_size(arena, place));
+	lath_arena_free(arena, place);
 }
 
-void arena_numbers(struct arena *arena, struct arena_numbers *n)
+void lath_arena_numbers(struct arena *arena, struct arena_numbers *n)
 {
 	unsigned int i, c;
 
@@ -101,7 +101,7 @@ void arena_numbers(struct arena *arena, struct arena_numbers *n)
 	for (i = 0; i < SHARDS; i++) {
 		lath_spin_lock(&arena->shard[i].lock);
 		for (c = 0; c < SLAB_CLASSES; c++)
-			n->record_bytes += (u64)arena->shard[i].slots[c] * slab_slot_size(c);
+			n->record_bytes += (u64)arena->shard[i].slots[c] * lath_slab_slot_size(c);
 		lath_spin_unlock(&arena->shard[i].lock);
 	}
 	/* min: slots that are handed out meanwhile are in the first number only */
@@ -152,7 +152,7 @@ static void batch_done(struct lath_rcu_head *head)
 	LATH_ASSERT(batch->count && batch->count <= RETIRE_MAX);
 	LATH_ASSERT(shard >= arena->shard && shard < arena->shard + SHARDS);
 	for (i = 0; i < batch->count; i++)
-		arena_free(arena, batch->place[i]);
+		lath_arena_free(arena, batch->place[i]);
 	__atomic_fetch_sub(&arena->pending, batch->bytes, __ATOMIC_RELAXED);
 	lath_spin_lock(&shard->lock);
 	keep = shard->spares < SPARE_MAX &&
@@ -196,10 +196,10 @@ static struct retire_batch *batch_open(struct arena *arena, struct arena_shard *
 	return batch;
 }
 
-void arena_retire(struct arena *arena, u64 place)
+void lath_arena_retire(struct arena *arena, u64 place)
 {
-	struct arena_shard *shard = arena_shard(arena);
-	u64 bytes = arena_size(arena, place);
+	struct arena_shard *shard = lath_arena_shard(arena);
+	u64 bytes = lath_arena_size(arena, place);
 	struct retire_batch *batch;
 
 	lath_spin_lock(&shard->lock);
@@ -225,7 +225,7 @@ void arena_retire(struct arena *arena, u64 place)
 		lath_retire(arena->rcu, &batch->rcu, batch_done);
 }
 
-void arena_flush(struct arena *arena)
+void lath_arena_flush(struct arena *arena)
 {
 	unsigned int i;
 
@@ -257,7 +257,7 @@ static u64 wanted_reserve(const struct lath_store_options *options)
 	u64 want = min(options->reserve, RESERVE_MAX), limit = min(options->limit, RESERVE_MAX);
 
 	if (!want)
-		want = limit ? limit * 2 : max(RESERVE_DEFAULT_MIN, pages_physical() * 2);
+		want = limit ? limit * 2 : max(RESERVE_DEFAULT_MIN, lath_pages_physical() * 2);
 	want = round_up(max(want, limit), BLOCK) + 2 * BLOCK;
 	LATH_ASSERT(!(want % BLOCK) && want >= 2 * BLOCK);
 	return min(want, RESERVE_MAX);
@@ -292,7 +292,7 @@ static void hugetlb_leave(void)
 	for (arena = hugetlb_arenas; arena; arena = arena->next)
 		for (b = 0; b < arena->reserved / BLOCK; b++)
 			if (arena->block[b] == BLOCK_HUGETLB &&
-			    pages_leave_hugetlb(arena->base + b * BLOCK))
+			    lath_pages_leave_hugetlb(arena->base + b * BLOCK))
 				arena->block[b] = BLOCK_COMMITTED;
 }
 
@@ -334,14 +334,14 @@ static void locks_init(struct arena *arena)
 		lath_spin_init(&arena->shard[i].lock);
 }
 
-int arena_init(struct arena *arena, const struct lath_store_options *options,
-	       const struct lath_rcu *rcu, u64 *all_committed)
+int lath_arena_init(struct arena *arena, const struct lath_store_options *options,
+		    const struct lath_rcu *rcu, u64 *all_committed)
 {
 	int ret;
 
 	arena_setup(arena, options, rcu, all_committed);
 	arena->reserved = wanted_reserve(options);
-	ret = pages_reserve(&arena->base, &arena->reserved, options);
+	ret = lath_pages_reserve(&arena->base, &arena->reserved, options);
 	if (ret)
 		return ret;
 	LATH_ASSERT(!((uintptr_t)arena->base % BLOCK));
@@ -350,7 +350,7 @@ int arena_init(struct arena *arena, const struct lath_store_options *options,
 	if (!arena->block || arena->first_unit >= arena->units) {
 		/* no memory, or so few addresses that the table takes all of them */
 		free(arena->block);
-		pages_release(arena->base, arena->reserved);
+		lath_pages_release(arena->base, arena->reserved);
 		return arena->block ? -EINVAL : -ENOMEM;
 	}
 	locks_init(arena);
@@ -359,9 +359,10 @@ int arena_init(struct arena *arena, const struct lath_store_options *options,
 	return 0;
 }
 
-int arena_init_shared(struct arena *arena, char *base, u64 reserved, u8 *block,
-		      const struct arena_backing *backing, const struct lath_store_options *options,
-		      const struct lath_rcu *rcu, u64 *all_committed)
+int lath_arena_init_shared(struct arena *arena, char *base, u64 reserved, u8 *block,
+			   const struct arena_backing *backing,
+			   const struct lath_store_options *options, const struct lath_rcu *rcu,
+			   u64 *all_committed)
 {
 	LATH_ASSERT(!((uintptr_t)base % BLOCK) && !(reserved % BLOCK));
 	arena_setup(arena, options, rcu, all_committed);
@@ -375,7 +376,7 @@ int arena_init_shared(struct arena *arena, char *base, u64 reserved, u8 *block,
 	return arena->first_unit < arena->units ? 0 : -EINVAL;
 }
 
-void arena_restart(struct arena *arena, u32 fresh)
+void lath_arena_restart(struct arena *arena, u32 fresh)
 {
 	unsigned int i;
 	u64 b;
@@ -400,13 +401,13 @@ void arena_restart(struct arena *arena, u32 fresh)
 	}
 }
 
-void arena_fini(struct arena *arena)
+void lath_arena_fini(struct arena *arena)
 {
 	struct retire_batch *batch;
 	unsigned int i;
 
 	/* the batches that are not full too; then all callbacks, while the memory is still there */
-	arena_flush(arena);
+	lath_arena_flush(arena);
 	lath_retire_drain(arena->rcu);
 	/* nothing waits for a grace period any more: the batches that are left are spare ones */
 	LATH_ASSERT(!__atomic_load_n(&arena->pending, __ATOMIC_RELAXED) || lath_retire_ended());
@@ -421,5 +422,5 @@ void arena_fini(struct arena *arena)
 		hugetlb_list(arena, false);
 	pthread_mutex_destroy(&arena->lock);
 	free(arena->block);
-	pages_release(arena->base, arena->reserved);
+	lath_pages_release(arena->base, arena->reserved);
 }

@@ -9,7 +9,8 @@
  * A place is an offset from base in bytes: a multiple of 8, never 0, below 2^43. It means the same
  * wherever the arena is mapped. Shards, one per group of threads, hand out slots. A slot may be
  * freed by any thread and returns to the shard that its slab belongs to. Memory that readers may
- * still see is given to arena_retire() and freed after a grace period, some hundred slots at once.
+ * still see is given to lath_arena_retire() and freed after a grace period, some hundred slots at
+ * once.
  *
  * Locks: a shard's lock for its slabs, arena->lock for runs. Order: arena->lock, then a shard's.
  */
@@ -134,32 +135,34 @@ static inline bool place_marked(const u64 *mark, u64 place)
 
 /* ---- arena.c ---- */
 
-/* Reserves the addresses of an arena in private memory of this process. 0 | as pages_reserve() */
-int arena_init(struct arena *arena, const struct lath_store_options *options,
-	       const struct lath_rcu *rcu, u64 *all_committed);
-/* As arena_init() for memory that exists: what is at base is 0, and so are the bytes at `block`,
- * one per block. */
-int arena_init_shared(struct arena *arena, char *base, u64 reserved, u8 *block,
-		      const struct arena_backing *backing, const struct lath_store_options *options,
-		      const struct lath_rcu *rcu, u64 *all_committed);
+/* Reserves the addresses of an arena in private memory of this process. 0 | as lath_pages_reserve()
+ * */
+int lath_arena_init(struct arena *arena, const struct lath_store_options *options,
+		    const struct lath_rcu *rcu, u64 *all_committed);
+/* As lath_arena_init() for memory that exists: what is at base is 0, and so are the bytes at
+ * `block`, one per block. */
+int lath_arena_init_shared(struct arena *arena, char *base, u64 reserved, u8 *block,
+			   const struct arena_backing *backing,
+			   const struct lath_store_options *options, const struct lath_rcu *rcu,
+			   u64 *all_committed);
 /* After the death of a process: resets locks, lists and counts. No unit from `fresh` on has ever
  * been used. */
-void arena_restart(struct arena *arena, u32 fresh);
+void lath_arena_restart(struct arena *arena, u32 fresh);
 /* Frees all memory of the arena, after retired slots have been freed. No reader may be active. */
-void arena_fini(struct arena *arena);
+void lath_arena_fini(struct arena *arena);
 
 /* Allocates `size` bytes. 0 (*place) | -ENOMEM | -ENOSPC (the limit) */
-int arena_alloc(struct arena *arena, u64 size, u64 *place);
+int lath_arena_alloc(struct arena *arena, u64 size, u64 *place);
 /* Frees a place at once. */
-void arena_free(struct arena *arena, u64 place);
+void lath_arena_free(struct arena *arena, u64 place);
 /* The functions of lath_allocator, for the index. ctx is the arena. */
-void *arena_node_alloc(void *ctx, size_t size, size_t align);
-void arena_node_free(void *ctx, void *block, size_t size);
+void *lath_arena_node_alloc(void *ctx, size_t size, size_t align);
+void lath_arena_node_free(void *ctx, void *block, size_t size);
 
 /* Returns the size of a slot or run in bytes, as allocated. */
-u64 arena_size(const struct arena *arena, u64 place);
+u64 lath_arena_size(const struct arena *arena, u64 place);
 /* Fills in the figures. Takes the lock of the runs and, in it, those of the shards. */
-void arena_numbers(struct arena *arena, struct arena_numbers *numbers);
+void lath_arena_numbers(struct arena *arena, struct arena_numbers *numbers);
 
 /* ---- retired memory ---- */
 
@@ -177,38 +180,38 @@ struct retire_batch {
 };
 
 /* Frees a place after a grace period. */
-void arena_retire(struct arena *arena, u64 place);
+void lath_arena_retire(struct arena *arena, u64 place);
 /* Starts the grace period of what has been retired so far. */
-void arena_flush(struct arena *arena);
+void lath_arena_flush(struct arena *arena);
 
 /* ---- slab.c ---- */
 
 /* Returns the slot size of a class in bytes. */
-u32 slab_slot_size(unsigned int class);
+u32 lath_slab_slot_size(unsigned int class);
 /* Allocates a slot from the calling thread's shard, in a call. 0 (*place) | -ENOMEM | -ENOSPC */
-int slot_alloc(struct arena *arena, u64 size, u64 *place);
+int lath_slot_alloc(struct arena *arena, u64 size, u64 *place);
 /* Frees a slot of the slab that begins at unit `first`, in a call. */
-void slot_free(struct arena *arena, u32 first, u64 place);
+void lath_slot_free(struct arena *arena, u32 first, u64 place);
 /* Returns the number of slots of a slab. */
-u32 slab_slots(const struct unit *slab);
+u32 lath_slab_slots(const struct unit *slab);
 /* After the death of a process: the marked slots are handed out, the others free. */
-void slab_restore(struct arena *arena, u32 first, const u64 *mark);
+void lath_slab_restore(struct arena *arena, u32 first, const u64 *mark);
 
 /* Returns the shard of the calling thread. */
-struct arena_shard *arena_shard(struct arena *arena);
+struct arena_shard *lath_arena_shard(struct arena *arena);
 /* Makes the calling thread take slots from this shard. Returns the number of the shard it used
  * before. */
-unsigned int arena_borrow_shard(unsigned int number);
+unsigned int lath_arena_borrow_shard(unsigned int number);
 /* Returns the number of the shard that a place belongs to. */
-unsigned int arena_shard_of(const struct arena *arena, u64 place);
+unsigned int lath_arena_shard_of(const struct arena *arena, u64 place);
 /* Returns a version that was never returned before. */
-u64 arena_version(struct arena *arena);
+u64 lath_arena_version(struct arena *arena);
 /* Compaction. arena_mark_sparse: marks the slabs that would not be needed if the others were full;
  * returns their number. arena_draining: returns whether a place is in a marked slab. arena_unmark:
  * ends the marking and frees all slabs without a used slot. */
-u64 arena_mark_sparse(struct arena *arena);
-bool arena_draining(const struct arena *arena, u64 place);
-void arena_unmark(struct arena *arena);
+u64 lath_arena_mark_sparse(struct arena *arena);
+bool lath_arena_draining(const struct arena *arena, u64 place);
+void lath_arena_unmark(struct arena *arena);
 
 /* For assertions: returns whether a thread holds the lock of the runs. */
 static inline bool runs_locked(struct arena *arena)
@@ -232,51 +235,51 @@ static inline void runs_unlock(struct arena *arena)
 
 /* Allocates a run of len units, the first of which becomes *as. No lock held. 0 (*first) | -ENOMEM
  * | -ENOSPC */
-int run_alloc(struct arena *arena, u32 len, const struct unit *as, u32 *first);
+int lath_run_alloc(struct arena *arena, u32 len, const struct unit *as, u32 *first);
 /* Frees a run that is large memory or a slab without used slots; joins it with free neighbours. No
  * lock held. */
-void run_free(struct arena *arena, u32 first);
+void lath_run_free(struct arena *arena, u32 first);
 /* Makes len units a free run. arena->lock held; the neighbours are not free. */
-void run_link(struct arena *arena, u32 first, u32 len);
+void lath_run_link(struct arena *arena, u32 first, u32 len);
 /* Sets how many bytes above the limit the calling thread may take. */
-void arena_allow(u64 bytes);
+void lath_arena_allow(u64 bytes);
 /* Returns whether the limit does not permit another block. */
-bool arena_is_full(struct arena *arena);
+bool lath_arena_is_full(struct arena *arena);
 
 /* Returns whole free blocks to the machine. Returns the number of bytes. */
-u64 arena_release(struct arena *arena);
+u64 lath_arena_release(struct arena *arena);
 /* Commits this many more bytes and touches them. 0 | -ENOMEM | -ENOSPC (the limit) */
-int arena_prefault(struct arena *arena, u64 bytes);
+int lath_arena_prefault(struct arena *arena, u64 bytes);
 
 /* ---- pages.c: memory of the machine ---- */
 
-u64 pages_physical(void);
+u64 lath_pages_physical(void);
 /* Reserves addresses, without memory, aligned to 2 MiB. If the machine refuses so much, *size
  * becomes smaller, but not below options->limit. Stores a reason. 0 | -ENOMEM | -EINVAL (NUMA text)
  * | -EOPNOTSUPP (no NUMA) */
-int pages_reserve(char **base, u64 *size, const struct lath_store_options *options);
+int lath_pages_reserve(char **base, u64 *size, const struct lath_store_options *options);
 /* Sets the NUMA policy of an address range; text: as lath_store_options.numa. 0 | as above */
-int pages_numa(char *base, u64 size, const char *text);
+int lath_pages_numa(char *base, u64 size, const char *text);
 /* Returns how many bytes this process could take without swapping or reclaim from other programs:
  * what is available on the machine and within the limits of its control groups. ~0: unknown. root:
  * prefix of the paths that are read, "" (tests have others). */
-u64 pages_available(const char *root);
-void pages_release(char *base, u64 size);
+u64 lath_pages_available(const char *root);
+void lath_pages_release(char *base, u64 size);
 /* Maps one reserved huge page at a block that nobody has touched, and returns whether one was left;
  * else the block keeps its pages. */
-bool pages_try_hugetlb(char *block);
+bool lath_pages_try_hugetlb(char *block);
 /* Moves such a block to ordinary pages, at its address, while threads read it. Returns false if
  * there is no memory. */
-bool pages_leave_hugetlb(char *block);
+bool lath_pages_leave_hugetlb(char *block);
 /* Touches all pages. 0 | -ENOMEM */
-int pages_populate(char *from, u64 size, bool huge);
+int lath_pages_populate(char *from, u64 size, bool huge);
 /* Returns the memory to the machine; its content is lost. 0 | -errno */
-int pages_give_back(char *from, u64 size);
+int lath_pages_give_back(char *from, u64 size);
 
 struct pages_coverage {
 	u64 resident, huge; /* bytes; huge: those on pages of 2 MiB or more */
 };
 /* Fills *coverage for an address range, from /proc/self/smaps. 0 | -errno */
-int pages_coverage(const char *base, u64 size, struct pages_coverage *coverage);
+int lath_pages_coverage(const char *base, u64 size, struct pages_coverage *coverage);
 
 #endif /* LATH_STORE_ARENA_H */

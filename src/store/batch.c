@@ -33,7 +33,7 @@ static void find(struct lath_store *store, unsigned int n, const struct lath_sto
 	lath_bytes_get_batch(&store->set, n, bytes, words);
 	for (i = 0; i < n; i++) {
 		hits[i] &= words[i] != 0;
-		words[i] = hits[i] ? address_word(store, words[i]) : 0;
+		words[i] = hits[i] ? lath_address_word(store, words[i]) : 0;
 	}
 }
 
@@ -139,7 +139,7 @@ static int exchange(struct lath_store *store, const struct lath_item *item)
 		ret = lath_index_replace_item(&store->numbers, item->key, item->value, &old);
 		/* it was there, or it has been removed since: then it is a new key */
 		if (!ret)
-			value_retire(store, old.value);
+			lath_value_retire(store, old.value);
 		else
 			ret = lath_index_insert_item(&store->numbers, item, NULL);
 	} while (ret == -EEXIST);
@@ -175,7 +175,7 @@ static unsigned int build_group(struct lath_store *store, unsigned int n,
 		results[i] = key_check(store, entries[i].key);
 		if (results[i])
 			continue;
-		results[i] = value_build(store, entries[i].key, &change, &item->value);
+		results[i] = lath_value_build(store, entries[i].key, &change, &item->value);
 		if (results[i] == -ENOMEM || results[i] == -ENOSPC || results[i] == -EFBIG)
 			break; /* this entry and those behind it are set one by one */
 		if (results[i])
@@ -207,12 +207,12 @@ static void insert_group(struct lath_store *store, const struct lath_store_entry
 		if (ret == -EEXIST)
 			ret = exchange(store, &built->items[j]);
 		if (ret)
-			value_drop(store, built->items[j].value);
+			lath_value_drop(store, built->items[j].value);
 		results[i] = ret;
 		/* alone, unless a later entry has the key: that would be overwritten */
 		if (ret && next_same(entries, i, looked) == looked) {
 			lath_call_exit(); /* it may wait for readers */
-			results[i] = entry_set(store, &entries[i]);
+			results[i] = lath_entry_set(store, &entries[i]);
 			lath_call_enter();
 		}
 	}
@@ -245,7 +245,7 @@ static size_t mset_numbers(struct lath_store *store, unsigned int n,
 	}
 	/* not in a call: each of these may wait for readers */
 	for (i = looked; i < n; i++)
-		results[i] = entry_set(store, &entries[i]);
+		results[i] = lath_entry_set(store, &entries[i]);
 	for (i = 0; i < n; i++)
 		done += !results[i];
 	return done;
@@ -283,8 +283,8 @@ static int64_t change_group(struct lath_store *store, unsigned int n,
 	/* the cache misses of a group overlap; then one key after another is changed */
 	warm(store, n, keys);
 	for (i = 0; i < n; i++) {
-		results[i] =
-			entries ? entry_set(store, &entries[i]) : lath_store_delete(store, keys[i]);
+		results[i] = entries ? lath_entry_set(store, &entries[i])
+				     : lath_store_delete(store, keys[i]);
 		done += !results[i];
 	}
 	return done;
@@ -357,7 +357,7 @@ int64_t lath_store_sweep(struct lath_store *store)
 	if (ret)
 		return ret;
 	/* an update looks again: what was written since stays */
-	while ((ret = iter_next_word(iter, &key, &word)) > 0) {
+	while ((ret = lath_iter_next_word(iter, &key, &word)) > 0) {
 		bool expired;
 
 		value_ref(store, word, &ref);

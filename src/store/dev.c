@@ -41,21 +41,23 @@ static int dev_prepare(struct lath_store *store, const char *name,
 	int ret = dev_call(store, LLDS_GET_ABI, &abi);
 
 	if (ret || abi != LLDS_ABI)
-		return store_refuse(-ENODEV, "not this version's llds device");
+		return lath_store_refuse_with(-ENODEV, "not this version's llds device");
 	if (name) {
 		if (strlen(name) > LLDS_NAME_MAX)
-			return store_refuse(-EINVAL, "%s: a name has at most %u characters", name,
-					    LLDS_NAME_MAX);
+			return lath_store_refuse_with(-EINVAL,
+						      "%s: a name has at most %u characters", name,
+						      LLDS_NAME_MAX);
 		memcpy(attach.name, name, strlen(name));
 		if (!(options->flags & (LATH_STORE_READ_ONLY | LATH_STORE_EXISTING)))
 			attach.flags = LLDS_CREATE;
 		ret = dev_call(store, LLDS_ATTACH, &attach);
-		return ret ? store_refuse(ret, "store %s: %s", name, strerror(-ret)) : 0;
+		return ret ? lath_store_refuse_with(ret, "store %s: %s", name, strerror(-ret)) : 0;
 	}
 	ret = limit && !(options->flags & LATH_STORE_READ_ONLY)
 		      ? dev_call(store, LLDS_SET_LIMIT, &limit)
 		      : 0;
-	return ret ? store_refuse(ret, "limit %llu: %s", (unsigned long long)limit, strerror(-ret))
+	return ret ? lath_store_refuse_with(ret, "limit %llu: %s", (unsigned long long)limit,
+					    strerror(-ret))
 		   : 0;
 }
 
@@ -78,13 +80,13 @@ static int dev_open(struct lath_store *store, const char *rest,
 	int ret;
 
 	if (!dev || !path)
-		ret = store_refuse(-ENOMEM, "no memory");
+		ret = lath_store_refuse_with(-ENOMEM, "no memory");
 	else if (options->keys != LATH_STORE_NUMBERS || options->flags & LATH_STORE_EVICT)
-		ret = store_refuse(-EOPNOTSUPP,
-				   "the kernel's store has numbers for keys and evicts nothing");
+		ret = lath_store_refuse_with(
+			-EOPNOTSUPP, "the kernel's store has numbers for keys and evicts nothing");
 	else if ((dev->fd = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY)) < 0)
-		ret = store_refuse(errno == ENOENT ? -ENODEV : -errno, "%s: %s", path,
-				   strerror(errno));
+		ret = lath_store_refuse_with(errno == ENOENT ? -ENODEV : -errno, "%s: %s", path,
+					     strerror(errno));
 	else {
 		store->backend_data = dev;
 		ret = dev_prepare(store, name ? name + 1 : NULL, options);
@@ -122,8 +124,8 @@ static int ref_fill(struct lath_store *store, const struct llds_get *get, const 
 	ref->size = get->size;
 	ref->version = get->version;
 	ref->expires = get->expires;
-	ret = refs_copy(ref, 1, &copies);
-	copies_keep(store, copies);
+	ret = lath_refs_copy(ref, 1, &copies);
+	lath_copies_keep(store, copies);
 	return ret;
 }
 
@@ -386,7 +388,7 @@ static int dev_stats(struct lath_store *store, struct lath_store_stats *stats)
 	return 0;
 }
 
-const struct store_backend store_dev_backend = {
+const struct store_backend lath_store_dev_backend = {
 	.scheme = "dev",
 	.open = dev_open,
 	.close = dev_close,

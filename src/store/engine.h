@@ -6,10 +6,11 @@
  *
  *   update batch iter snapshot             the public calls (update.c: lath_store_set)
  *      |                                   evict: room in a full store
- *   keys                                   one change of one key: key_update(); from a key to its
+ * keys                                   one change of one key: lath_key_update(); from a key to
+ * its
  *      |                                   word, in the index or the byte keys
- *   value                                  value_build(): in the word, bytes, or a record
- *   arena                                  arena_alloc(): a slot or a run, by the size;
+ *   value                                  lath_value_build(): in the word, bytes, or a record
+ *   arena                                  lath_arena_alloc(): a slot or a run, by the size;
  *      |                                   memory that readers may still see
  *      |----------> slab                   slots of one size, in runs; a shard per some threads
  *   runs                                   runs of units, blocks of 2 MiB, the limit
@@ -93,35 +94,35 @@ static inline void store_changed(struct lath_store *store)
 
 /* As lath_store_prefault() for a store in this process, if `available` bytes suffice. Stores the
  * reason. */
-int store_prefault(struct lath_store *store, u64 bytes, u64 available);
+int lath_store_populate(struct lath_store *store, u64 bytes, u64 available);
 
 /* ---- update.c ---- */
 
 /* One element of lath_store_mset(). */
-int entry_set(struct lath_store *store, const struct lath_store_entry *entry);
+int lath_entry_set(struct lath_store *store, const struct lath_store_entry *entry);
 
 /* ---- keys.c ---- */
 
 /* As lath_store_update() for a store in this process and a key of its kind, but makes no room: a
  * full store is -ENOSPC. Not in a call. */
-int key_update(struct lath_store *store, struct lath_store_key key, lath_store_update_fn fn,
-	       void *arg);
+int lath_key_update(struct lath_store *store, struct lath_store_key key, lath_store_update_fn fn,
+		    void *arg);
 
 /* ---- iter.c ---- */
 
 /* As lath_store_iter_next, with expired entries. *word must keep its value between
  * calls. */
-int iter_next_word(struct lath_store_iter *iter, struct lath_store_key *key, u64 *word);
+int lath_iter_next_word(struct lath_store_iter *iter, struct lath_store_key *key, u64 *word);
 
 /* ---- evict.c ---- */
 
 /* Called when the limit is hit: evicts, waits for readers, compacts. *round counts the
  * attempts. Returns true if the caller shall try again. Not in a section. */
-bool store_make_room(struct lath_store *store, unsigned int *round);
+bool lath_store_make_room(struct lath_store *store, unsigned int *round);
 /* Between on and off the calling thread fills an empty store: its changes evict nothing, and may
  * take one block above the limit. A store that was saved when its limit was used up to the last
  * slot needs that, because growing buckets leave free slots of other sizes behind. */
-void store_loading(bool on);
+void lath_store_loading(bool on);
 
 /* ---- other places ---- */
 
@@ -156,7 +157,7 @@ struct store_backend {
 };
 
 /* dev: the kernel's store; open is NULL if this build has none */
-extern const struct store_backend store_dev_backend;
-extern const struct store_backend store_shm_backend;
+extern const struct store_backend lath_store_dev_backend;
+extern const struct store_backend lath_store_shm_backend;
 
 #endif /* LATH_STORE_ENGINE_H */

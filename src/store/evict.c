@@ -47,7 +47,7 @@ static unsigned int look(struct lath_store *store, struct candidate *window,
 		struct lath_store_ref ref;
 		u64 word = 0;
 
-		if (iter_next_word(*iter, &window[n].key, &word) <= 0)
+		if (lath_iter_next_word(*iter, &window[n].key, &word) <= 0)
 			break;
 		value_ref(store, word, &ref);
 		window[n].word = word;
@@ -105,7 +105,7 @@ static u64 evict(struct lath_store *store, u64 want)
 			bool expired = window[i].expired;
 
 			/* no room is made for it: this is called to make room */
-			if (key_update(store, window[i].key, decide_evict, &window[i]) ||
+			if (lath_key_update(store, window[i].key, decide_evict, &window[i]) ||
 			    !window[i].removed)
 				continue;
 			lath_fetch_add(expired ? &store->expired : &store->evicted, 1);
@@ -130,7 +130,7 @@ static bool wait_for_readers(struct lath_store *store)
 	u64 before = pending(store);
 	unsigned int i;
 
-	arena_flush(&store->arena);
+	lath_arena_flush(&store->arena);
 	for (i = 0; before && i < 500; i++) {
 		if (pending(store) < before)
 			return true;
@@ -163,19 +163,20 @@ static u64 compact(struct lath_store *store)
 	u64 word = 0;
 
 	LATH_ASSERT(lath_turn_held(&store->compact_turn));
-	if (arena_mark_sparse(&store->arena) && !lath_store_iter_begin(store, NULL, &iter)) {
-		while (iter_next_word(iter, &key, &word) > 0) {
+	if (lath_arena_mark_sparse(&store->arena) && !lath_store_iter_begin(store, NULL, &iter)) {
+		while (lath_iter_next_word(iter, &key, &word) > 0) {
 			unsigned int own;
 			int ret;
 
 			if (!word_has_place(word) ||
-			    !arena_draining(&store->arena, word_place(word)))
+			    !lath_arena_draining(&store->arena, word_place(word)))
 				continue;
 			/* from a slab of the shard that the record has now, which keeps its slabs
 			 */
-			own = arena_borrow_shard(arena_shard_of(&store->arena, word_place(word)));
-			ret = key_update(store, key, decide_same, NULL);
-			arena_borrow_shard(own);
+			own = lath_arena_borrow_shard(
+				lath_arena_shard_of(&store->arena, word_place(word)));
+			ret = lath_key_update(store, key, decide_same, NULL);
+			lath_arena_borrow_shard(own);
 			if (ret)
 				break;
 		}
@@ -183,8 +184,8 @@ static u64 compact(struct lath_store *store)
 	}
 	/* the slots that records left are retired; they must be free before slabs are looked at */
 	wait_for_readers(store);
-	arena_unmark(&store->arena);
-	return arena_release(&store->arena) + arena_release(&store->index);
+	lath_arena_unmark(&store->arena);
+	return lath_arena_release(&store->arena) + lath_arena_release(&store->index);
 }
 
 /* ---- room ---- */
@@ -193,14 +194,14 @@ static u64 compact(struct lath_store *store)
 
 static __thread bool suspended;
 
-void store_loading(bool on)
+void lath_store_loading(bool on)
 {
 	LATH_ASSERT(suspended != on);
 	suspended = on;
-	arena_allow(on ? BLOCK : 0);
+	lath_arena_allow(on ? BLOCK : 0);
 }
 
-bool store_make_room(struct lath_store *store, unsigned int *round)
+bool lath_store_make_room(struct lath_store *store, unsigned int *round)
 {
 	static __thread bool inside; /* removing from a bucket allocates memory too */
 	u64 gone = 0;
@@ -234,12 +235,12 @@ int64_t lath_store_compact(struct lath_store *store)
 		return store->inside ? LOCKED(store, true, lath_store_compact(store->inside)) : 0;
 	/* a turn, no mutex: its holder waits for readers, so it is in no call (C2) */
 	lath_turn_lock(&store->compact_turn);
-	arena_flush(&store->arena);
+	lath_arena_flush(&store->arena);
 	lath_retire_drain(store->rcu);
 	given = compact(store);
-	arena_flush(&store->arena);
+	lath_arena_flush(&store->arena);
 	lath_retire_drain(store->rcu);
-	given += arena_release(&store->arena) + arena_release(&store->index);
+	given += lath_arena_release(&store->arena) + lath_arena_release(&store->index);
 	lath_turn_unlock(&store->compact_turn);
 	return (int64_t)given;
 }

@@ -14,31 +14,31 @@
 
 #define LINKS_MAX 40 /* the kernel's limit */
 
-struct file_id file_id_of(const struct stat *stat)
+struct file_id lath_file_id_of(const struct stat *stat)
 {
 	return (struct file_id){ stat->st_dev, stat->st_ino, (u64)stat->st_size, stat->st_mtim };
 }
 
-bool file_same(const struct file_id *a, const struct file_id *b)
+bool lath_file_same(const struct file_id *a, const struct file_id *b)
 {
 	return a->dev == b->dev && a->ino == b->ino;
 }
 
-bool file_unchanged(const struct file_id *a, const struct file_id *b)
+bool lath_file_unchanged(const struct file_id *a, const struct file_id *b)
 {
-	return file_same(a, b) && a->size == b->size && a->written.tv_sec == b->written.tv_sec &&
-	       a->written.tv_nsec == b->written.tv_nsec;
+	return lath_file_same(a, b) && a->size == b->size &&
+	       a->written.tv_sec == b->written.tv_sec && a->written.tv_nsec == b->written.tv_nsec;
 }
 
-bool file_still(int fd, const struct file_id *id)
+bool lath_file_still(int fd, const struct file_id *id)
 {
 	struct stat stat;
 	struct file_id now;
 
 	if (fd < 0 || fstat(fd, &stat))
 		return false;
-	now = file_id_of(&stat);
-	return file_same(&now, id);
+	now = lath_file_id_of(&stat);
+	return lath_file_same(&now, id);
 }
 
 static void take_label(struct store_file *file, const char *path)
@@ -56,7 +56,7 @@ static void take_label(struct store_file *file, const char *path)
 static int failed(const struct store_file *file, int error)
 {
 	LATH_ASSERT(error < 0);
-	return store_refuse(error, "%s: %s", file->label, strerror(-error));
+	return lath_store_refuse_with(error, "%s: %s", file->label, strerror(-error));
 }
 
 static int check_kind(const struct store_file *file, const struct stat *stat)
@@ -65,13 +65,13 @@ static int check_kind(const struct store_file *file, const struct stat *stat)
 
 	if (kind == S_IFREG)
 		return 0;
-	return store_refuse(-EINVAL, "%s: %s, not a regular file", file->label,
-			    kind == S_IFDIR    ? "a directory"
-			    : kind == S_IFCHR  ? "a character device"
-			    : kind == S_IFBLK  ? "a block device"
-			    : kind == S_IFIFO  ? "a pipe"
-			    : kind == S_IFSOCK ? "a socket"
-					       : "something else");
+	return lath_store_refuse_with(-EINVAL, "%s: %s, not a regular file", file->label,
+				      kind == S_IFDIR	 ? "a directory"
+				      : kind == S_IFCHR	 ? "a character device"
+				      : kind == S_IFBLK	 ? "a block device"
+				      : kind == S_IFIFO	 ? "a pipe"
+				      : kind == S_IFSOCK ? "a socket"
+							 : "something else");
 }
 
 /* Resolves a path from file->dir (at first the working directory): its directory becomes file->dir,
@@ -99,7 +99,7 @@ static int enter(struct store_file *file, char *path)
 	file->dir = fd;
 	if (fstat(fd, &stat))
 		return -errno;
-	file->dir_id = file_id_of(&stat);
+	file->dir_id = lath_file_id_of(&stat);
 	return 0;
 }
 
@@ -114,7 +114,7 @@ static int check_link(const struct store_file *file)
 		return failed(file, -errno);
 	if ((dir.st_mode & shared) == shared && link.st_uid != geteuid() &&
 	    link.st_uid != dir.st_uid)
-		return store_refuse(
+		return lath_store_refuse_with(
 			-EACCES,
 			"%s: a symbolic link of user %u in a directory that all may write to",
 			file->label, (unsigned int)link.st_uid);
@@ -137,7 +137,7 @@ static int read_link(const struct store_file *file, char *to, size_t size)
 	return ret ? ret : 1;
 }
 
-int file_resolve(struct store_file *file, const char *path)
+int lath_file_resolve(struct store_file *file, const char *path)
 {
 	char at[PATH_MAX];
 	unsigned int links = 0;
@@ -148,7 +148,7 @@ int file_resolve(struct store_file *file, const char *path)
 	file->dir = file->lock = file->member = -1;
 	take_label(file, path);
 	if (!*path)
-		return store_refuse(-EINVAL, "a file needs a path");
+		return lath_store_refuse_with(-EINVAL, "a file needs a path");
 	if (strlen(path) >= sizeof(at))
 		return failed(file, -ENAMETOOLONG);
 	/* check the kind before anything is made; this also refuses links of /proc that are not
@@ -162,21 +162,21 @@ int file_resolve(struct store_file *file, const char *path)
 		if (ret)
 			return failed(file, ret);
 		if (!file->name[0])
-			return store_refuse(-EINVAL, "%s: a directory, not a regular file",
-					    file->label);
+			return lath_store_refuse_with(
+				-EINVAL, "%s: a directory, not a regular file", file->label);
 		ret = read_link(file, at, sizeof(at));
 	} while (ret > 0 && ++links < LINKS_MAX);
 	return ret > 0 ? failed(file, -ELOOP) : ret;
 }
 
-void file_forget(struct store_file *file)
+void lath_file_forget(struct store_file *file)
 {
-	if (file_still(file->dir, &file->dir_id))
+	if (lath_file_still(file->dir, &file->dir_id))
 		close(file->dir);
 	file->dir = -1;
 }
 
-int file_look(const struct store_file *file, struct stat *stat)
+int lath_file_look(const struct store_file *file, struct stat *stat)
 {
 	LATH_ASSERT(file->dir >= 0);
 	if (fstatat(file->dir, file->name, stat, AT_SYMLINK_NOFOLLOW))
@@ -185,9 +185,9 @@ int file_look(const struct store_file *file, struct stat *stat)
 }
 
 /* Checks the kind first: opening a device or a pipe may have an effect. */
-int file_open(const struct store_file *file, struct stat *stat)
+int lath_file_open(const struct store_file *file, struct stat *stat)
 {
-	int ret = file_look(file, stat), fd;
+	int ret = lath_file_look(file, stat), fd;
 
 	if (ret)
 		return ret == -ENOENT ? failed(file, ret) : ret;
@@ -237,7 +237,7 @@ int file_open(const struct store_file *file, struct stat *stat)
 
 static int lock_failed(const struct store_file *file, int error)
 {
-	return store_refuse(error, "%s.lock: %s", file->label, strerror(-error));
+	return lath_store_refuse_with(error, "%s.lock: %s", file->label, strerror(-error));
 }
 
 static int lock_name(const struct store_file *file, char *name)
@@ -279,10 +279,10 @@ static int busy(const struct store_file *file, int fd)
 	long pid = owner_in(fd);
 
 	if (pid)
-		return store_refuse(-EBUSY, "%s: in use by process %ld (%s.lock)", file->label, pid,
-				    file->name);
-	return store_refuse(-EBUSY, "%s: in use by another process (%s.lock)", file->label,
-			    file->name);
+		return lath_store_refuse_with(-EBUSY, "%s: in use by process %ld (%s.lock)",
+					      file->label, pid, file->name);
+	return lath_store_refuse_with(-EBUSY, "%s: in use by another process (%s.lock)",
+				      file->label, file->name);
 }
 
 static int write_owner(struct store_file *file)
@@ -329,19 +329,19 @@ static int open_lock(const struct store_file *file, const char *name)
 		}
 	} while (fd < 0 && (errno == EEXIST || errno == EINTR));
 	if (fd < 0)
-		return errno == ELOOP
-			       ? store_refuse(-EINVAL, "%s.lock: a symbolic link", file->label)
-			       : lock_failed(file, -errno);
+		return errno == ELOOP ? lath_store_refuse_with(-EINVAL, "%s.lock: a symbolic link",
+							       file->label)
+				      : lock_failed(file, -errno);
 	if (made)
 		share_with_users(file, fd);
 	if (!fstat(fd, &stat) && S_ISREG(stat.st_mode) && stat.st_nlink <= 1 &&
 	    (!stat.st_size || owner_in(fd)))
 		return fd;
 	close(fd);
-	return store_refuse(-EINVAL, "%s.lock: not a lock file of lathwork", file->label);
+	return lath_store_refuse_with(-EINVAL, "%s.lock: not a lock file of lathwork", file->label);
 }
 
-bool file_named(const struct store_file *file, int fd, const char *name)
+bool lath_file_named(const struct store_file *file, int fd, const char *name)
 {
 	struct stat mine, there;
 
@@ -349,7 +349,7 @@ bool file_named(const struct store_file *file, int fd, const char *name)
 	       mine.st_dev == there.st_dev && mine.st_ino == there.st_ino;
 }
 
-int file_lock(struct store_file *file)
+int lath_file_lock(struct store_file *file)
 {
 	char name[NAME_MAX + 1];
 	struct stat stat;
@@ -364,7 +364,7 @@ int file_lock(struct store_file *file)
 			return fd;
 		ret = set_lock(fd, F_OFD_SETLK, F_WRLCK);
 		/* without its name it was removed by its holder: lock the next one */
-		if (!ret && file_named(file, fd, name))
+		if (!ret && lath_file_named(file, fd, name))
 			break;
 		if (ret == -EBUSY || (!ret && !--tries))
 			ret = busy(file, fd);
@@ -377,20 +377,20 @@ int file_lock(struct store_file *file)
 	file->lock = fd;
 	file->swept = false;
 	ret = fstat(fd, &stat) ? lock_failed(file, -errno) : 0;
-	file->lock_id = file_id_of(&stat);
+	file->lock_id = lath_file_id_of(&stat);
 	if (!ret)
 		ret = write_owner(file);
 	if (ret)
-		file_unlock(file);
+		lath_file_unlock(file);
 	return ret;
 }
 
-void file_unlock(struct store_file *file)
+void lath_file_unlock(struct store_file *file)
 {
 	char name[NAME_MAX + 1];
 
-	if (file_still(file->lock, &file->lock_id)) {
-		if (!lock_name(file, name) && file_named(file, file->lock, name))
+	if (lath_file_still(file->lock, &file->lock_id)) {
+		if (!lock_name(file, name) && lath_file_named(file, file->lock, name))
 			unlinkat(file->dir, name, 0);
 		set_lock(file->lock, F_OFD_SETLK,
 			 F_UNLCK); /* explicitly: children may share the description */
@@ -401,10 +401,10 @@ void file_unlock(struct store_file *file)
 
 /* ---- a store's own file ---- */
 
-int file_lock_family(struct store_file *file)
+int lath_file_lock_family(struct store_file *file)
 {
 	struct stat stat;
-	int ret = file_lock(file);
+	int ret = lath_file_lock(file);
 
 	if (ret)
 		return ret;
@@ -414,14 +414,14 @@ int file_lock_family(struct store_file *file)
 		      ? -errno
 		      : set_lock(file->member, F_SETLK, F_WRLCK);
 	if (!ret) {
-		file->member_id = file_id_of(&stat);
+		file->member_id = lath_file_id_of(&stat);
 		return 0;
 	}
 	lock_failed(file, ret);
 	if (file->member >= 0)
 		close(file->member);
 	file->member = -1;
-	file_unlock(file);
+	lath_file_unlock(file);
 	return ret;
 }
 
@@ -482,14 +482,17 @@ static int be_member(const struct store_file *file)
 	pid_t holder;
 	int ret;
 
-	if (!file_still(file->member, &file->member_id) || !file_still(file->dir, &file->dir_id))
-		return store_refuse(-EBADF, "%s: this process has closed descriptors of the store",
-				    file->label);
+	if (!lath_file_still(file->member, &file->member_id) ||
+	    !lath_file_still(file->dir, &file->dir_id))
+		return lath_store_refuse_with(
+			-EBADF, "%s: this process has closed descriptors of the store",
+			file->label);
 	ret = wait_for_member(file, &holder);
 	if (ret != -EBUSY)
 		return ret ? lock_failed(file, ret) : 0;
-	return store_refuse(-EBUSY, "%s: in use by process %ld, related to this one by fork()",
-			    file->label, (long)holder);
+	return lath_store_refuse_with(-EBUSY,
+				      "%s: in use by process %ld, related to this one by fork()",
+				      file->label, (long)holder);
 }
 
 /* Returns whether the family holds the lock. */
@@ -497,8 +500,9 @@ static bool family_holds(const struct store_file *file)
 {
 	char name[NAME_MAX + 1];
 
-	return file_still(file->lock, &file->lock_id) && !lock_name(file, name) &&
-	       file_named(file, file->lock, name) && !set_lock(file->lock, F_OFD_SETLK, F_WRLCK);
+	return lath_file_still(file->lock, &file->lock_id) && !lock_name(file, name) &&
+	       lath_file_named(file, file->lock, name) &&
+	       !set_lock(file->lock, F_OFD_SETLK, F_WRLCK);
 }
 
 /* Checks that no process has written the snapshot since this one, or the one it was forked from,
@@ -509,16 +513,16 @@ static int check_unchanged(const struct store_file *file)
 	struct stat stat;
 
 	if (!fstatat(file->dir, file->name, &stat, AT_SYMLINK_NOFOLLOW))
-		now = file_id_of(&stat);
+		now = lath_file_id_of(&stat);
 	else if (errno != ENOENT)
 		return failed(file, -errno);
-	if (file_unchanged(&now, &file->seen))
+	if (lath_file_unchanged(&now, &file->seen))
 		return 0;
-	return store_refuse(-ESTALE, "%s: another process has written it since this one read it",
-			    file->label);
+	return lath_store_refuse_with(
+		-ESTALE, "%s: another process has written it since this one read it", file->label);
 }
 
-int file_own(struct store_file *file)
+int lath_file_own(struct store_file *file)
 {
 	bool held;
 	int ret = be_member(file);
@@ -529,10 +533,10 @@ int file_own(struct store_file *file)
 	if (held && file->owner == getpid())
 		return 0;
 	if (!held) { /* the parent has closed the store: its own lock */
-		if (file_still(file->lock, &file->lock_id))
+		if (lath_file_still(file->lock, &file->lock_id))
 			close(file->lock);
 		file->lock = -1;
-		ret = file_lock(file);
+		ret = lath_file_lock(file);
 	} else {
 		ret = write_owner(file);
 	}
@@ -541,18 +545,18 @@ int file_own(struct store_file *file)
 	LATH_ASSERT(file->owner == getpid() && file->lock >= 0);
 	ret = check_unchanged(file);
 	if (ret)
-		file_unlock(file);
+		lath_file_unlock(file);
 	return ret;
 }
 
-void file_leave_family(struct store_file *file)
+void lath_file_leave_family(struct store_file *file)
 {
-	bool member = file_still(file->member, &file->member_id);
+	bool member = lath_file_still(file->member, &file->member_id);
 
 	/* only the member that may write removes the lock file; the others close what they have */
 	if (member && !set_lock(file->member, F_SETLK, F_WRLCK) && family_holds(file))
-		file_unlock(file);
-	else if (file_still(file->lock, &file->lock_id))
+		lath_file_unlock(file);
+	else if (lath_file_still(file->lock, &file->lock_id))
 		close(file->lock);
 	if (member)
 		close(file->member);

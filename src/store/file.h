@@ -44,38 +44,39 @@ struct store_file {
 /* ---- file.c ---- */
 
 /* Opens the directory of a path and finds the name in it. Symbolic links are followed, the last one
- * too; NAME need not exist. Call file_forget() in any case. 0 | -errno with a reason */
-int file_resolve(struct store_file *file, const char *path);
+ * too; NAME need not exist. Call lath_file_forget() in any case. 0 | -errno with a reason */
+int lath_file_resolve(struct store_file *file, const char *path);
 /* Closes the directory. */
-void file_forget(struct store_file *file);
+void lath_file_forget(struct store_file *file);
 /* Gets the snapshot's *stat. 0 | -ENOENT, without a reason | -EINVAL: not a regular file | -errno;
  * with a reason */
-int file_look(const struct store_file *file, struct stat *stat);
-/* Opens the snapshot for reading and gets its *stat. A descriptor | as file_look(), always with a
- * reason */
-int file_open(const struct store_file *file, struct stat *stat);
-struct file_id file_id_of(const struct stat *stat);
-bool file_same(const struct file_id *a, const struct file_id *b);
+int lath_file_look(const struct store_file *file, struct stat *stat);
+/* Opens the snapshot for reading and gets its *stat. A descriptor | as lath_file_look(), always
+ * with a reason */
+int lath_file_open(const struct store_file *file, struct stat *stat);
+struct file_id lath_file_id_of(const struct stat *stat);
+bool lath_file_same(const struct file_id *a, const struct file_id *b);
 /* Returns whether both are the same file with the same content, or both none. */
-bool file_unchanged(const struct file_id *a, const struct file_id *b);
+bool lath_file_unchanged(const struct file_id *a, const struct file_id *b);
 /* Returns whether the descriptor is open and still refers to this file: programs close descriptors
  * that they do not know. */
-bool file_still(int fd, const struct file_id *id);
+bool lath_file_still(int fd, const struct file_id *id);
 /* Returns whether the name in the directory refers to the descriptor's file. */
-bool file_named(const struct store_file *file, int fd, const char *name);
+bool lath_file_named(const struct store_file *file, int fd, const char *name);
 
 /* ---- the lock ---- */
 
-/* Locks the snapshot for this process, until file_unlock(). 0 | -EBUSY | -errno; with a reason */
-int file_lock(struct store_file *file);
-void file_unlock(struct store_file *file);
-/* Locks the snapshot for this process and its future children; file_own() tells which of them may
- * write. 0 | as file_lock() */
-int file_lock_family(struct store_file *file);
+/* Locks the snapshot for this process, until lath_file_unlock(). 0 | -EBUSY | -errno; with a reason
+ * */
+int lath_file_lock(struct store_file *file);
+void lath_file_unlock(struct store_file *file);
+/* Locks the snapshot for this process and its future children; lath_file_own() tells which of them
+ * may write. 0 | as lath_file_lock() */
+int lath_file_lock_family(struct store_file *file);
 /* Returns whether this process may write now: 0 | -EBUSY | -ESTALE | -errno; with a reason */
-int file_own(struct store_file *file);
+int lath_file_own(struct store_file *file);
 /* Closes the lock's descriptors; removes the lock file if this process may write. */
-void file_leave_family(struct store_file *file);
+void lath_file_leave_family(struct store_file *file);
 
 /* ---- replace.c ---- */
 
@@ -87,12 +88,12 @@ struct replacement {
 
 /* Makes a new, empty file with the owner, group, mode and attributes of the old one. The caller
  * holds the lock. 0 | -errno with a reason */
-int replace_begin(struct store_file *file, struct replacement *new);
+int lath_replace_begin(struct store_file *file, struct replacement *new);
 /* commit: syncs the new file, renames it over the old one, and syncs the directory. 0 | -errno with
  * a reason: the old file is there, or, if new->placed, the new one, and only the directory could
  * not be synced. abort: removes the new file. Both end the replacement. */
-int replace_commit(struct store_file *file, struct replacement *new);
-void replace_abort(struct store_file *file, struct replacement *new);
+int lath_replace_commit(struct store_file *file, struct replacement *new);
+void lath_replace_abort(struct store_file *file, struct replacement *new);
 
 /*
  * The format of a snapshot (lath_store_save, lath_store_load):
@@ -130,7 +131,7 @@ _Static_assert(sizeof(struct snapshot_header) == 64, "as described");
 _Static_assert(sizeof(struct snapshot_block) == 32, "as described");
 
 /* Loads the snapshot; sets file->seen. 0 | as lath_store_load, with a reason */
-int snapshot_load(struct lath_store *store, struct store_file *file,
-		  lath_store_progress_fn progress, void *arg);
+int lath_snapshot_load(struct lath_store *store, struct store_file *file,
+		       lath_store_progress_fn progress, void *arg);
 
 #endif /* LATH_STORE_FILE_H */

@@ -152,7 +152,7 @@ static int seek(struct lath_store_iter *iter, u64 *value)
 	if (!ret || from == &iter->low)
 		return ret;
 	/* the key itself was returned before, or is the bound that is not included */
-	store_key_of(NULL, *value, &found);
+	lath_store_key_of(NULL, *value, &found);
 	if (found.size == key.size && !memcmp(found.data, key.data, key.size))
 		ret = move(iter, value);
 	return ret;
@@ -184,7 +184,7 @@ static int next_record(struct lath_store_iter *iter, u64 *word)
 		iter->ended = true;
 		return 0;
 	}
-	*word = address_word(iter->store, value);
+	*word = lath_address_word(iter->store, value);
 	return 1;
 }
 
@@ -233,7 +233,7 @@ static int next_number(struct lath_store_iter *iter, u64 *key, u64 *word)
 	return 1;
 }
 
-int iter_next_word(struct lath_store_iter *iter, struct lath_store_key *key, u64 *word)
+int lath_iter_next_word(struct lath_store_iter *iter, struct lath_store_key *key, u64 *word)
 {
 	const struct record *record;
 	int ret;
@@ -275,7 +275,7 @@ static int put_entry(struct copied *chunk, const struct lath_store_key *key,
 
 	LATH_ASSERT(chunk->n < GROUP && chunk->used <= chunk->room);
 	if (need > chunk->room &&
-	    !buffer_grow(&chunk->data, &chunk->room, max(need, chunk->room * 2)))
+	    !lath_buffer_grow(&chunk->data, &chunk->room, max(need, chunk->room * 2)))
 		return -ENOMEM;
 	to->key_size = key->n;
 	to->key = key->data ? put_bytes(chunk, key->data, key->n) : key->n;
@@ -402,7 +402,7 @@ int lath_store_iter_next(struct lath_store_iter *iter, struct lath_store_key *ke
 				    : next_elsewhere(iter, key, value);
 	/* entries that have expired are passed over */
 	do {
-		ret = iter_next_word(iter, key, &iter->at);
+		ret = lath_iter_next_word(iter, key, &iter->at);
 		if (ret <= 0)
 			return ret;
 		value_ref(iter->store, iter->at, value);
@@ -596,7 +596,7 @@ int64_t lath_store_count(struct lath_store *store, const struct lath_store_range
 	/* in the kernel and of byte keys each entry is visited; of numbers the leaves are counted */
 	if (store->backend || store->keys == LATH_STORE_BYTES)
 		while ((ret = store->backend ? next_elsewhere(iter, &key, &ref)
-					     : iter_next_word(iter, &key, &word)) > 0)
+					     : lath_iter_next_word(iter, &key, &word)) > 0)
 			count++;
 	else if (!iter->ended)
 		lath_index_visit_values(&store->numbers, min(iter->number, iter->number_end),

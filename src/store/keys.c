@@ -18,14 +18,14 @@ static u64 record_address(const struct lath_store *store, u64 word)
 	return (u64)(uintptr_t)word_record(store, word);
 }
 
-u64 address_word(const struct lath_store *store, u64 address)
+u64 lath_address_word(const struct lath_store *store, u64 address)
 {
 	LATH_ASSERT(address > (uintptr_t)store->arena.base);
 	LATH_ASSERT(address - (uintptr_t)store->arena.base < store->arena.reserved);
 	return place_word(address - (u64)(uintptr_t)store->arena.base, WORD_RECORD);
 }
 
-void store_key_of(void *ctx, uint64_t value, struct lath_bytes_key *key)
+void lath_store_key_of(void *ctx, uint64_t value, struct lath_bytes_key *key)
 {
 	const struct record *record = (const struct record *)(uintptr_t)value;
 
@@ -37,7 +37,7 @@ void store_key_of(void *ctx, uint64_t value, struct lath_bytes_key *key)
 
 /* ---- one key ---- */
 
-const struct record *record_find(struct lath_store *store, struct lath_store_key key)
+const struct record *lath_record_find(struct lath_store *store, struct lath_store_key key)
 {
 	struct lath_bytes_key bytes = { key.data, key.n, 0 };
 	u64 value;
@@ -47,7 +47,7 @@ const struct record *record_find(struct lath_store *store, struct lath_store_key
 							   : NULL;
 }
 
-u64 word_find(struct lath_store *store, struct lath_store_key key)
+u64 lath_word_find(struct lath_store *store, struct lath_store_key key)
 {
 	u64 value;
 
@@ -55,7 +55,7 @@ u64 word_find(struct lath_store *store, struct lath_store_key key)
 	return lath_index_get(&store->numbers, key.n, &value) ? value : 0;
 }
 
-void place_find(struct lath_store *store, struct lath_store_key key, struct place *place)
+void lath_place_find(struct lath_store *store, struct lath_store_key key, struct place *place)
 {
 	struct lath_bytes_key bytes = { key.data, key.n, 0 };
 
@@ -63,14 +63,14 @@ void place_find(struct lath_store *store, struct lath_store_key key, struct plac
 	LATH_ASSERT(lath_reader_inside(store->rcu));
 	place->number = key.n;
 	if (store->keys == LATH_STORE_NUMBERS)
-		place->word = word_find(store, key);
+		place->word = lath_word_find(store, key);
 	else
 		place->word = lath_bytes_find(&store->set, &bytes, &place->bytes)
-				      ? address_word(store, place->bytes.value)
+				      ? lath_address_word(store, place->bytes.value)
 				      : 0;
 }
 
-int place_put(struct lath_store *store, const struct place *place, u64 word)
+int lath_place_put(struct lath_store *store, const struct place *place, u64 word)
 {
 	struct lath_item item = { place->number, 1, word };
 	int ret;
@@ -95,17 +95,18 @@ int place_put(struct lath_store *store, const struct place *place, u64 word)
 
 /* ---- all keys ---- */
 
-void store_count_items(struct lath_store *store, s64 by)
+void lath_store_count_items(struct lath_store *store, s64 by)
 {
 	LATH_ASSERT(by == 1 || by == -1);
 	/* a counter per shard, since threads that share a word wait for each other */
-	__atomic_fetch_add(&arena_shard(&store->arena)->items, by, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&lath_arena_shard(&store->arena)->items, by, __ATOMIC_RELAXED);
 }
 
-int keys_init(struct lath_store *store)
+int lath_keys_init(struct lath_store *store)
 {
-	struct lath_allocator allocator = { arena_node_alloc, arena_node_free, &store->index };
-	struct lath_bytes_records records = { store_key_of, NULL, 0 };
+	struct lath_allocator allocator = { lath_arena_node_alloc, lath_arena_node_free,
+					    &store->index };
+	struct lath_bytes_records records = { lath_store_key_of, NULL, 0 };
 	struct lath_config config = LATH_CONFIG_INIT;
 
 	LATH_ASSERT(!store->shared || store->index_id);
@@ -126,7 +127,7 @@ int keys_init(struct lath_store *store)
 	return lath_index_init(&store->numbers, &config);
 }
 
-bool keys_none(struct lath_store *store)
+bool lath_keys_none(struct lath_store *store)
 {
 	struct lath_bytes_key first = { NULL, 0, 0 };
 	struct lath_item item;
@@ -140,16 +141,16 @@ bool keys_none(struct lath_store *store)
 static void drop_item(void *arg, const struct lath_item *item)
 {
 	LATH_ASSERT(((struct lath_store *)arg)->keys == LATH_STORE_NUMBERS);
-	value_drop(arg, item->value);
+	lath_value_drop(arg, item->value);
 }
 
 static void drop_record(void *arg, uint64_t value)
 {
 	LATH_ASSERT(((struct lath_store *)arg)->keys == LATH_STORE_BYTES);
-	value_drop(arg, address_word(arg, value));
+	lath_value_drop(arg, lath_address_word(arg, value));
 }
 
-void keys_clear(struct lath_store *store)
+void lath_keys_clear(struct lath_store *store)
 {
 	unsigned int i;
 
@@ -181,7 +182,7 @@ static int put_value(struct lath_store *store, struct lath_store_key key, const 
 	int ret;
 
 	LATH_ASSERT(change->action == LATH_STORE_PUT && (!old || place->word));
-	ret = value_build(store, key, change, &word);
+	ret = lath_value_build(store, key, change, &word);
 	if (ret)
 		return ret;
 	/* a value that is in its word has the same word each time */
@@ -189,10 +190,10 @@ static int put_value(struct lath_store *store, struct lath_store_key key, const 
 	/* no reader has seen the record yet, so its version may still be written */
 	if (old && old->version && same_content(change, old))
 		word_record(store, word)->version = old->version;
-	ret = place_put(store, place, word);
+	ret = lath_place_put(store, place, word);
 	if (ret) {
 		/* another thread was first, or there is no memory: no reader has seen it */
-		value_drop(store, word);
+		lath_value_drop(store, word);
 		return ret;
 	}
 	record_mark(store, word, true);
@@ -210,7 +211,7 @@ static int try_update(struct lath_store *store, struct lath_store_key key, lath_
 	int ret;
 
 	lath_call_assert();
-	place_find(store, key, &place);
+	lath_place_find(store, key, &place);
 	if (place.word) {
 		value_ref(store, place.word, &ref);
 		/* to the caller an expired value is none; its word is replaced like any other */
@@ -223,22 +224,22 @@ static int try_update(struct lath_store *store, struct lath_store_key key, lath_
 	if (change.action == LATH_STORE_REMOVE && !place.word)
 		return 0; /* nothing to remove, and nothing changes */
 	if (change.action == LATH_STORE_REMOVE)
-		ret = place_put(store, &place, 0);
+		ret = lath_place_put(store, &place, 0);
 	else
 		ret = put_value(store, key, &place, &change, there ? &ref : NULL);
 	if (ret)
 		return ret;
 	if (change.action == LATH_STORE_REMOVE || !place.word)
-		store_count_items(store, place.word ? -1 : 1);
+		lath_store_count_items(store, place.word ? -1 : 1);
 	store_changed(store);
 	/* after the new record was marked (M3 of shm.h); readers may still look at the old value */
 	if (place.word)
-		value_retire(store, place.word);
+		lath_value_retire(store, place.word);
 	return 0;
 }
 
-int key_update(struct lath_store *store, struct lath_store_key key, lath_store_update_fn fn,
-	       void *arg)
+int lath_key_update(struct lath_store *store, struct lath_store_key key, lath_store_update_fn fn,
+		    void *arg)
 {
 	unsigned int rounds = 0;
 	int ret;
@@ -258,5 +259,5 @@ int key_update(struct lath_store *store, struct lath_store_key key, lath_store_u
 	}
 	LATH_ASSERT(ret <= 0);
 	/* the index says -ENOMEM in any case: it does not know of the limit */
-	return ret == -ENOMEM && arena_is_full(&store->arena) ? -ENOSPC : ret;
+	return ret == -ENOMEM && lath_arena_is_full(&store->arena) ? -ENOSPC : ret;
 }

@@ -23,7 +23,7 @@
 #define MAP_HUGE_SHIFT 26
 #endif
 
-u64 pages_physical(void)
+u64 lath_pages_physical(void)
 {
 	long pages = sysconf(_SC_PHYS_PAGES);
 
@@ -95,7 +95,7 @@ static u64 group_available(const char *root, const struct group_files *files, co
 	}
 }
 
-u64 pages_available(const char *root)
+u64 lath_pages_available(const char *root)
 {
 	u64 kb = number_in(root, "/proc", "meminfo", "MemAvailable:"),
 	    least = kb == ~0ull ? kb : kb << 10;
@@ -178,14 +178,14 @@ static bool read_nodes(const char *text, const struct nodes *allowed, struct nod
 }
 
 /* "interleave", "interleave:0,1", "bind:0-3", "local" */
-int pages_numa(char *base, u64 size, const char *text)
+int lath_pages_numa(char *base, u64 size, const char *text)
 {
 	struct nodes allowed = { { 0 } }, nodes = { { 0 } };
 	const char *list = strchr(text, ':');
 	int mode;
 
 	if (syscall(SYS_get_mempolicy, NULL, &allowed, NODES, NULL, MPOL_F_MEMS_ALLOWED))
-		return store_refuse(-EOPNOTSUPP, "numa: this machine has no NUMA policy");
+		return lath_store_refuse_with(-EOPNOTSUPP, "numa: this machine has no NUMA policy");
 	if (!strcmp(text, "local")) {
 		mode = MPOL_LOCAL;
 	} else if (!strncmp(text, "interleave", 10) && (!text[10] || text[10] == ':')) {
@@ -193,16 +193,16 @@ int pages_numa(char *base, u64 size, const char *text)
 	} else if (!strncmp(text, "bind:", 5)) {
 		mode = MPOL_BIND;
 	} else {
-		return store_refuse(
+		return lath_store_refuse_with(
 			-EINVAL, "numa '%s': use local, interleave, interleave:NODES or bind:NODES",
 			text);
 	}
 	if (mode != MPOL_LOCAL && !read_nodes(list && list[1] ? list + 1 : "all", &allowed, &nodes))
-		return store_refuse(-EINVAL, "numa '%s': no such nodes here", text);
+		return lath_store_refuse_with(-EINVAL, "numa '%s': no such nodes here", text);
 	/* the kernel takes one bit less than it is told */
 	if (syscall(SYS_mbind, base, size, mode, mode == MPOL_LOCAL ? NULL : &nodes,
 		    mode == MPOL_LOCAL ? 0 : NODES + 1ul, 0))
-		return store_refuse(-errno, "numa '%s': %s", text, strerror(errno));
+		return lath_store_refuse_with(-errno, "numa '%s': %s", text, strerror(errno));
 	return 0;
 }
 
@@ -219,7 +219,7 @@ static void *map_addresses(u64 size)
 	return MAP_FAILED;
 }
 
-int pages_reserve(char **base, u64 *size, const struct lath_store_options *options)
+int lath_pages_reserve(char **base, u64 *size, const struct lath_store_options *options)
 {
 	u64 least = min(options->limit ? options->limit + 2 * BLOCK : 8 * BLOCK, *size);
 	/* where there are few, as many stay for the other arena and the program */
@@ -238,10 +238,11 @@ int pages_reserve(char **base, u64 *size, const struct lath_store_options *optio
 		}
 	}
 	if (map == MAP_FAILED)
-		return store_refuse(-ENOMEM,
-				    "cannot reserve %" PRIu64
-				    " MiB of addresses; a smaller limit (--limit) needs fewer",
-				    *size >> 20);
+		return lath_store_refuse_with(
+			-ENOMEM,
+			"cannot reserve %" PRIu64
+			" MiB of addresses; a smaller limit (--limit) needs fewer",
+			*size >> 20);
 	head = -(uintptr_t)map & (BLOCK - 1);
 	if (head)
 		munmap(map, head);
@@ -251,7 +252,7 @@ int pages_reserve(char **base, u64 *size, const struct lath_store_options *optio
 	madvise(*base, *size, options->pages == LATH_PAGES_SMALL ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
 	madvise(*base, *size, MADV_DONTDUMP);
 	if (options->numa) {
-		ret = pages_numa(*base, *size, options->numa);
+		ret = lath_pages_numa(*base, *size, options->numa);
 		if (ret) {
 			munmap(*base, *size);
 			return ret;
@@ -260,12 +261,12 @@ int pages_reserve(char **base, u64 *size, const struct lath_store_options *optio
 	return 0;
 }
 
-void pages_release(char *base, u64 size)
+void lath_pages_release(char *base, u64 size)
 {
 	munmap(base, size);
 }
 
-bool pages_try_hugetlb(char *block)
+bool lath_pages_try_hugetlb(char *block)
 {
 	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
 	void *map;
@@ -291,7 +292,7 @@ __attribute__((no_sanitize("address"))) static void copy_block(u64 *to, const u6
 		WRITE_ONCE(to[i], READ_ONCE(from[i]));
 }
 
-bool pages_leave_hugetlb(char *block)
+bool lath_pages_leave_hugetlb(char *block)
 {
 	char *copy = lath_pages_alloc(BLOCK, true);
 
@@ -307,7 +308,7 @@ bool pages_leave_hugetlb(char *block)
 	return true;
 }
 
-int pages_populate(char *from, u64 size, bool huge)
+int lath_pages_populate(char *from, u64 size, bool huge)
 {
 	u64 i;
 
@@ -325,13 +326,13 @@ int pages_populate(char *from, u64 size, bool huge)
 	return 0;
 }
 
-int pages_give_back(char *from, u64 size)
+int lath_pages_give_back(char *from, u64 size)
 {
 	LATH_ASSERT(!((uintptr_t)from % BLOCK) && !(size % BLOCK));
 	return madvise(from, size, MADV_DONTNEED) ? -errno : 0;
 }
 
-int pages_coverage(const char *base, u64 size, struct pages_coverage *coverage)
+int lath_pages_coverage(const char *base, u64 size, struct pages_coverage *coverage)
 {
 	FILE *smaps = fopen("/proc/self/smaps", "re");
 	char line[256];

@@ -14,7 +14,7 @@ bool (*lath_store_refuse)(void);
 static __thread char reason[512];
 static __thread bool said; /* the current call has a reason */
 
-int store_refuse(int ret, const char *format, ...)
+int lath_store_refuse_with(int ret, const char *format, ...)
 {
 	va_list args;
 
@@ -26,12 +26,12 @@ int store_refuse(int ret, const char *format, ...)
 	return ret;
 }
 
-bool store_said(void)
+bool lath_store_said(void)
 {
 	return said;
 }
 
-int store_reason_add(int ret, const char *text)
+int lath_store_reason_add(int ret, const char *text)
 {
 	size_t size = strlen(reason);
 
@@ -40,12 +40,12 @@ int store_reason_add(int ret, const char *text)
 	return ret;
 }
 
-void store_reason_begin(void)
+void lath_store_reason_begin(void)
 {
 	said = false;
 }
 
-void store_reason_copy(char *why, size_t size)
+void lath_store_reason_copy(char *why, size_t size)
 {
 	if (why && size)
 		snprintf(why, size, "%s", said ? reason : "");
@@ -56,7 +56,7 @@ const char *lath_store_reason(void)
 	return reason;
 }
 
-bool buffer_grow(u8 **buf, size_t *room, size_t want)
+bool lath_buffer_grow(u8 **buf, size_t *room, size_t want)
 {
 	u8 *more;
 

@@ -10,17 +10,18 @@
 
 /* Stores the reason for the calling thread; a later one of the same call replaces it. Returns
  * ret. */
-int store_refuse(int ret, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* As store_refuse(), unless the call has a reason already. */
-#define store_refuse_if_silent(ret, ...) (store_said() ? (ret) : store_refuse(ret, __VA_ARGS__))
+int lath_store_refuse_with(int ret, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* As lath_store_refuse_with(), unless the call has a reason already. */
+#define store_refuse_if_silent(ret, ...) \
+	(lath_store_said() ? (ret) : lath_store_refuse_with(ret, __VA_ARGS__))
 /* Returns whether the current call has a reason. */
-bool store_said(void);
+bool lath_store_said(void);
 /* Appends to the reason of the current call. Returns ret. */
-int store_reason_add(int ret, const char *text);
+int lath_store_reason_add(int ret, const char *text);
 /* Begins a call: it has no reason yet. That of the previous call remains readable. */
-void store_reason_begin(void);
+void lath_store_reason_begin(void);
 /* Copies the reason of the current call; "" if it has none. why may be NULL. */
-void store_reason_copy(char *why, size_t size);
+void lath_store_reason_copy(char *why, size_t size);
 
 /* Makes a system call again while a signal interrupts it. */
 #define UNINTERRUPTED(call)                              \
@@ -33,7 +34,7 @@ void store_reason_copy(char *why, size_t size);
 	})
 
 /* Makes room for at least `want` bytes in a buffer. Returns whether there is memory. */
-bool buffer_grow(u8 **buf, size_t *room, size_t want);
+bool lath_buffer_grow(u8 **buf, size_t *room, size_t want);
 
 /* For tests: if not NULL, called before memory is requested; true: the request fails. */
 extern bool (*lath_store_refuse)(void);

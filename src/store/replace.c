@@ -30,7 +30,7 @@ static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyz";
 static int failed(const struct store_file *file, const char *what, int error)
 {
 	LATH_ASSERT(error < 0);
-	return store_refuse(error, "%s: %s: %s", file->label, what, strerror(-error));
+	return lath_store_refuse_with(error, "%s: %s: %s", file->label, what, strerror(-error));
 }
 
 /* ---- files of saves that were killed ---- */
@@ -65,7 +65,7 @@ static void remove_if_dead(const struct store_file *file, const char *name, cons
 	if (fd < 0)
 		return;
 	/* what was looked at must still have the name */
-	if (!fstat(fd, &mine) && is_dead(fd, &mine, old) && file_named(file, fd, name))
+	if (!fstat(fd, &mine) && is_dead(fd, &mine, old) && lath_file_named(file, fd, name))
 		unlinkat(file->dir, name, 0);
 	close(fd);
 }
@@ -196,14 +196,14 @@ static int make(const struct store_file *file, struct replacement *new)
 	return -EEXIST;
 }
 
-int replace_begin(struct store_file *file, struct replacement *new)
+int lath_replace_begin(struct store_file *file, struct replacement *new)
 {
 	struct stat old;
 	bool there;
 	int ret;
 
 	LATH_ASSERT(file->lock >= 0);
-	ret = file_look(file, &old);
+	ret = lath_file_look(file, &old);
 	new->placed = false;
 	if (ret && ret != -ENOENT)
 		return ret;
@@ -217,11 +217,11 @@ int replace_begin(struct store_file *file, struct replacement *new)
 	else if (there)
 		ret = copy_rights(file, new->fd, &old);
 	if (ret)
-		replace_abort(file, new);
+		lath_replace_abort(file, new);
 	return ret;
 }
 
-void replace_abort(struct store_file *file, struct replacement *new)
+void lath_replace_abort(struct store_file *file, struct replacement *new)
 {
 	LATH_ASSERT(!new->placed);
 	LATH_ASSERT(new->fd >= 0);
@@ -246,7 +246,7 @@ static int sync_directory(const struct store_file *file)
 	return ret == -EINVAL ? 0 : ret;
 }
 
-int replace_commit(struct store_file *file, struct replacement *new)
+int lath_replace_commit(struct store_file *file, struct replacement *new)
 {
 	struct stat stat;
 	int ret = sync_file(new->fd);
@@ -254,7 +254,7 @@ int replace_commit(struct store_file *file, struct replacement *new)
 	if (ret)
 		ret = failed(file, "cannot be written to the disk", ret);
 	else
-		ret = file_look(
+		ret = lath_file_look(
 			file,
 			&stat); /* has another kind of file appeared there since the beginning? */
 	if (!ret || ret == -ENOENT)
@@ -262,20 +262,21 @@ int replace_commit(struct store_file *file, struct replacement *new)
 			      ? failed(file, new->name, -errno)
 			      : 0;
 	if (ret) {
-		replace_abort(file, new);
+		lath_replace_abort(file, new);
 		return ret;
 	}
 	/* from here on the new file is the snapshot, whatever fails */
 	new->placed = true;
 	if (!fstat(new->fd, &stat))
-		file->seen = file_id_of(&stat);
+		file->seen = lath_file_id_of(&stat);
 	close(new->fd);
 	ret = sync_directory(file);
 	if (ret)
-		return store_refuse(ret,
-				    "%s: the new file is in place, but its directory cannot be "
-				    "written to the disk: %s; if the machine stops before that is "
-				    "done, the old file may be there again",
-				    file->label, strerror(-ret));
+		return lath_store_refuse_with(
+			ret,
+			"%s: the new file is in place, but its directory cannot be "
+			"written to the disk: %s; if the machine stops before that is "
+			"done, the old file may be there again",
+			file->label, strerror(-ret));
 	return 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * shm.c - shm:NAME: shared objects, made, mapped at their address, unmapped, removed; the table of
- * functions. A ref points to a copy in this process, which is valid until the caller's section ends.
+ * functions. A ref points to a copy in this process, which is valid until the caller's section
+ * ends.
  */
 #define _GNU_SOURCE
 #include "store/shm.h"
@@ -74,9 +75,9 @@ static int check_name(const char *name, char *path)
 	while (i < size && name[i] != '/' && (u8)name[i] >= ' ')
 		i++;
 	if (!size || i < size || size > SHM_NAME_MAX || !strcmp(name, ".") || !strcmp(name, ".."))
-		return store_refuse(-EINVAL,
-				    "shm:%s: a name has 1 to %d characters, none of them '/'", name,
-				    SHM_NAME_MAX);
+		return lath_store_refuse_with(
+			-EINVAL, "shm:%s: a name has 1 to %d characters, none of them '/'", name,
+			SHM_NAME_MAX);
 	snprintf(path, SHM_NAME_MAX + 2, "/%s", name);
 	return 0;
 }
@@ -84,10 +85,11 @@ static int check_name(const char *name, char *path)
 static int check_options(const char *name, const struct lath_store_options *options)
 {
 	if (options->pages == LATH_PAGES_HUGETLB)
-		return store_refuse(-EOPNOTSUPP, "shm:%s: no hugetlb pages in a shared object",
-				    name);
+		return lath_store_refuse_with(-EOPNOTSUPP,
+					      "shm:%s: no hugetlb pages in a shared object", name);
 	if (options->rcu && options->rcu != &lath_rcu_auto)
-		return store_refuse(-EOPNOTSUPP, "shm:%s: no RCU flavour of the caller's", name);
+		return lath_store_refuse_with(-EOPNOTSUPP, "shm:%s: no RCU flavour of the caller's",
+					      name);
 	return 0;
 }
 
@@ -98,12 +100,12 @@ static int check_owner(const char *name, const struct stat *stat,
 		       const struct lath_store_options *options)
 {
 	if (!S_ISREG(stat->st_mode))
-		return store_refuse(-EBADMSG, "shm:%s: not a shared object", name);
+		return lath_store_refuse_with(-EBADMSG, "shm:%s: not a shared object", name);
 	if (stat->st_uid == geteuid() || !stat->st_uid || options->flags & LATH_STORE_FOREIGN)
 		return 0;
-	return store_refuse(-EACCES,
-			    "shm:%s: belongs to user %u, who could make this process do anything",
-			    name, (unsigned int)stat->st_uid);
+	return lath_store_refuse_with(
+		-EACCES, "shm:%s: belongs to user %u, who could make this process do anything",
+		name, (unsigned int)stat->st_uid);
 }
 
 /* Checks the head of an object before any of it is mapped. 0 | -EBADMSG | -EINVAL (the kind of
@@ -112,24 +114,29 @@ static int check_head(const char *name, const struct shm_head *head, u64 size,
 		      const struct lath_store_options *options)
 {
 	if (memcmp(head->magic, SHM_MAGIC, sizeof(head->magic)))
-		return store_refuse(-EBADMSG, "shm:%s: a shared object, but not a store", name);
+		return lath_store_refuse_with(-EBADMSG, "shm:%s: a shared object, but not a store",
+					      name);
 	if (head->version != SHM_VERSION)
-		return store_refuse(-EBADMSG, "shm:%s: a store of version %u, this is version %u",
-				    name, head->version, SHM_VERSION);
+		return lath_store_refuse_with(-EBADMSG,
+					      "shm:%s: a store of version %u, this is version %u",
+					      name, head->version, SHM_VERSION);
 	if (head->layout != layout_of_this_build())
-		return store_refuse(-EBADMSG, "shm:%s: made by another build of lathwork", name);
+		return lath_store_refuse_with(-EBADMSG, "shm:%s: made by another build of lathwork",
+					      name);
 	if (size < sizeof(*head) || size < head->size)
-		return store_refuse(-EBADMSG, "shm:%s: truncated, %" PRIu64 " of %" PRIu64 " bytes",
-				    name, size, head->size);
+		return lath_store_refuse_with(-EBADMSG,
+					      "shm:%s: truncated, %" PRIu64 " of %" PRIu64 " bytes",
+					      name, size, head->size);
 	if (head->size < sizeof(*head) || head->address % BLOCK || head->address <= SHM_OWN ||
 	    head->address > ADDRESSES || head->size > ADDRESSES - head->address)
-		return store_refuse(-EBADMSG,
-				    "shm:%s: damaged: lies at 0x%" PRIx64 ", %" PRIu64 " bytes",
-				    name, head->address, head->size);
+		return lath_store_refuse_with(-EBADMSG,
+					      "shm:%s: damaged: lies at 0x%" PRIx64 ", %" PRIu64
+					      " bytes",
+					      name, head->address, head->size);
 	if (head->store.keys != options->keys)
-		return store_refuse(-EINVAL, "shm:%s: a store of %s", name,
-				    head->store.keys == LATH_STORE_NUMBERS ? "numbers"
-									   : "byte keys");
+		return lath_store_refuse_with(-EINVAL, "shm:%s: a store of %s", name,
+					      head->store.keys == LATH_STORE_NUMBERS ? "numbers"
+										     : "byte keys");
 	return 0;
 }
 
@@ -237,11 +244,11 @@ static void own_init(struct shm *shm, int fd)
 	struct shm_own *own = shm->own;
 
 	LATH_ASSERT(own && shm->head && fd >= 0);
-	shm_flavour(own);
-	own->shared.allocator.alloc = arena_node_alloc;
-	own->shared.allocator.free = arena_node_free;
+	lath_shm_flavour(own);
+	own->shared.allocator.alloc = lath_arena_node_alloc;
+	own->shared.allocator.free = lath_arena_node_free;
 	own->shared.allocator.ctx = &shm->head->store.index;
-	own->shared.records.key_of = store_key_of;
+	own->shared.records.key_of = lath_store_key_of;
 	own->backing.take = take_block;
 	own->backing.give_back = give_block_back;
 	own->fd = fd;
@@ -324,16 +331,18 @@ static int fill(struct shm *shm, const struct geometry *g, const struct lath_sto
 	if (getrandom(&store->index_id, sizeof(store->index_id), 0) != sizeof(store->index_id))
 		return -EIO;
 	store->index_id |= 1ull << 63; /* ids of private indexes count from 1 */
-	ret = arena_init_shared(&store->arena, base + g->arena, g->reserve, (u8 *)base + g->blocks,
-				&shm->own->backing, options, store->rcu, &store->committed);
+	ret = lath_arena_init_shared(&store->arena, base + g->arena, g->reserve,
+				     (u8 *)base + g->blocks, &shm->own->backing, options,
+				     store->rcu, &store->committed);
 	if (ret)
 		return ret;
-	return arena_init_shared(&store->index, base + g->index, g->reserve,
-				 (u8 *)base + g->blocks + g->reserve / BLOCK, &shm->own->backing,
-				 options, store->rcu, &store->committed);
+	return lath_arena_init_shared(&store->index, base + g->index, g->reserve,
+				      (u8 *)base + g->blocks + g->reserve / BLOCK,
+				      &shm->own->backing, options, store->rcu, &store->committed);
 }
 
-/* Makes the store in an object that is empty or whose maker died. Its file lock is held. 0 | -errno */
+/* Makes the store in an object that is empty or whose maker died. Its file lock is held. 0 | -errno
+ * */
 static int make(struct shm *shm, const char *name, int fd, const struct lath_store_options *theirs)
 {
 	struct lath_store_options options = *theirs;
@@ -344,18 +353,19 @@ static int make(struct shm *shm, const char *name, int fd, const struct lath_sto
 	measure(&g, &options);
 	if (pwrite(fd, SHM_MAKING, sizeof(SHM_MAKING), 0) != sizeof(SHM_MAKING) ||
 	    ftruncate(fd, 4096) || ftruncate(fd, (off_t)g.size) || take(fd, 0, g.arena))
-		return store_refuse(-ENOMEM, "shm:%s: %s", name, strerror(errno));
+		return lath_store_refuse_with(-ENOMEM, "shm:%s: %s", name, strerror(errno));
 	ret = map_somewhere(shm, name, &g, fd);
 	if (ret)
-		return store_refuse(ret,
-				    "shm:%s: no %" PRIu64
-				    " MiB of addresses: %s; a smaller limit (--limit) needs fewer",
-				    name, g.size >> 20, strerror(-ret));
+		return lath_store_refuse_with(
+			ret,
+			"shm:%s: no %" PRIu64
+			" MiB of addresses: %s; a smaller limit (--limit) needs fewer",
+			name, g.size >> 20, strerror(-ret));
 	memset((char *)shm->head + sizeof(shm->head->magic), 0, g.arena - sizeof(shm->head->magic));
 	own_init(shm, fd);
 	ret = fill(shm, &g, &options);
 	if (!ret && options.numa)
-		ret = pages_numa((char *)shm->head, g.size, options.numa);
+		ret = lath_pages_numa((char *)shm->head, g.size, options.numa);
 	if (ret) {
 		unmap(shm);
 		return ret;
@@ -371,10 +381,11 @@ static int map_made(struct shm *shm, const char *name, int fd, const struct shm_
 	int ret = map_object(shm, head->address, head->size, fd);
 
 	if (ret == -EEXIST)
-		return store_refuse(-EADDRINUSE,
-				    "shm:%s: lies at addresses 0x%" PRIx64 "-0x%" PRIx64
-				    ", where this process has something else",
-				    name, head->address - SHM_OWN, head->address + head->size);
+		return lath_store_refuse_with(-EADDRINUSE,
+					      "shm:%s: lies at addresses 0x%" PRIx64 "-0x%" PRIx64
+					      ", where this process has something else",
+					      name, head->address - SHM_OWN,
+					      head->address + head->size);
 	if (!ret)
 		own_init(shm, fd);
 	return ret;
@@ -424,7 +435,8 @@ static int open_locked(const char *name, const char *path, struct stat *stat,
 		if (!ret && stat->st_nlink && (stat->st_size || make))
 			return fd;
 		if (!ret && stat->st_nlink)
-			ret = store_refuse(-ENOENT, "shm:%s: nobody has made it yet", name);
+			ret = lath_store_refuse_with(-ENOENT, "shm:%s: nobody has made it yet",
+						     name);
 		unlock_object(fd);
 		if (ret)
 			return ret;
@@ -449,7 +461,7 @@ static struct shm *find_attached(const struct stat *stat)
  * which may have a size (0 blocks: none). */
 static u64 available(int fd)
 {
-	u64 memory = pages_available("");
+	u64 memory = lath_pages_available("");
 	struct statvfs fs;
 
 	if (fstatvfs(fd, &fs) || !fs.f_blocks)
@@ -487,11 +499,12 @@ static int attach_first(struct shm *shm, const char *name, int fd, const struct 
 	LATH_ASSERT(shm->head && shm->own->fd == fd);
 	/* takes the lock once: the first call makes the index, or repairs what a dead process left
 	 */
-	ret = shm_enter(shm, true);
+	ret = lath_shm_enter(shm, true);
 	if (!ret) {
 		if (made)
-			ret = store_prefault(&shm->head->store, options->prefault, available(fd));
-		shm_leave(shm);
+			ret = lath_store_populate(&shm->head->store, options->prefault,
+						  available(fd));
+		lath_shm_leave(shm);
 	}
 	if (ret)
 		unmap(shm);
@@ -590,7 +603,8 @@ static int shm_remove(const char *name)
 	/* nothing is removed that is not a store */
 	if (!ret && memcmp(magic, SHM_MAGIC, sizeof(magic)) &&
 	    memcmp(magic, SHM_MAKING, sizeof(magic)))
-		return store_refuse(-EBADMSG, "shm:%s: a shared object, but not a store", name);
+		return lath_store_refuse_with(-EBADMSG, "shm:%s: a shared object, but not a store",
+					      name);
 	return shm_unlink(path) ? -errno : 0;
 }
 
@@ -604,17 +618,17 @@ static int shm_remove(const char *name)
 static int leave_with(struct lath_store *store, struct lath_store_ref *refs, size_t n)
 {
 	struct copies *copies;
-	int ret = refs_copy(refs, n, &copies);
+	int ret = lath_refs_copy(refs, n, &copies);
 
-	shm_leave(shm_of(store));
-	copies_keep(store, copies);
+	lath_shm_leave(shm_of(store));
+	lath_copies_keep(store, copies);
 	return ret;
 }
 
 static int shm_get_ref(struct lath_store *store, struct lath_store_key key,
 		       struct lath_store_ref *ref)
 {
-	int ret = shm_enter(shm_of(store), false), copied;
+	int ret = lath_shm_enter(shm_of(store), false), copied;
 
 	if (ret)
 		return ret;
@@ -626,7 +640,7 @@ static int shm_get_ref(struct lath_store *store, struct lath_store_key key,
 static size_t shm_mget(struct lath_store *store, size_t n, const struct lath_store_key *keys,
 		       struct lath_store_ref *refs)
 {
-	int ret = shm_enter(shm_of(store), false);
+	int ret = lath_shm_enter(shm_of(store), false);
 	size_t found = 0;
 
 	if (!ret) {
@@ -644,7 +658,7 @@ static size_t shm_scan(struct lath_store *store, uint64_t from, uint64_t last, u
 {
 	uint64_t go_on = from;
 	size_t n = 0;
-	int ret = shm_enter(shm_of(store), false);
+	int ret = lath_shm_enter(shm_of(store), false);
 
 	if (!ret) {
 		n = lath_store_scan_numbers(store->inside, from, last, keys, refs, max, &go_on);
@@ -689,18 +703,18 @@ int lath_store_remove(const char *spec, char *why, size_t why_size)
 	LATH_NO_CANCEL;
 	int ret;
 
-	store_reason_begin();
+	lath_store_reason_begin();
 	if (strncmp(spec, "shm:", 4) != 0)
-		ret = store_refuse(-EINVAL, "%s: only shm:NAME can be removed", spec);
+		ret = lath_store_refuse_with(-EINVAL, "%s: only shm:NAME can be removed", spec);
 	else
 		ret = shm_remove(spec + 4);
 	if (ret)
 		store_refuse_if_silent(ret, "%s: %s", spec, strerror(-ret));
-	store_reason_copy(why, why_size);
+	lath_store_reason_copy(why, why_size);
 	return ret;
 }
 
-const struct store_backend store_shm_backend = {
+const struct store_backend lath_store_shm_backend = {
 	.scheme = "shm",
 	.open = shm_open_store,
 	.close = shm_close,

@@ -72,14 +72,14 @@ struct shm {
 /* shm_lock.c: takes the lock and repairs the store if need be. write: the call may change
  * something. 0: locked, in a call | the error of a recovery, not locked | -EDEADLK: this thread
  * holds it */
-int shm_enter(struct shm *shm, bool write);
-void shm_leave(struct shm *shm);
+int lath_shm_enter(struct shm *shm, bool write);
+void lath_shm_leave(struct shm *shm);
 /* For assertions: returns whether the calling thread holds the lock. */
-bool shm_held(const struct shm *shm);
+bool lath_shm_held(const struct shm *shm);
 /* Sets own->rcu, the RCU flavour of the inner store. */
-void shm_flavour(struct shm_own *own);
+void lath_shm_flavour(struct shm_own *own);
 /* Runs the callbacks of what was retired. Lock held, no section open. */
-void shm_reclaim(struct shm *shm);
+void lath_shm_reclaim(struct shm *shm);
 
 static inline struct shm *shm_of(const struct lath_store *store)
 {
@@ -87,21 +87,21 @@ static inline struct shm *shm_of(const struct lath_store *store)
 	return store->backend_data;
 }
 
-/* Makes a call with the lock held; write: as shm_enter(). Its result, or why the lock was not to be
- * had. */
-#define LOCKED(store, write, call)                                 \
-	({                                                         \
-		int64_t locked_ = shm_enter(shm_of(store), write); \
-		if (!locked_) {                                    \
-			locked_ = (call);                          \
-			shm_leave(shm_of(store));                  \
-		}                                                  \
-		locked_;                                           \
+/* Makes a call with the lock held; write: as lath_shm_enter(). Its result, or why the lock was not
+ * to be had. */
+#define LOCKED(store, write, call)                                      \
+	({                                                              \
+		int64_t locked_ = lath_shm_enter(shm_of(store), write); \
+		if (!locked_) {                                         \
+			locked_ = (call);                               \
+			lath_shm_leave(shm_of(store));                  \
+		}                                                       \
+		locked_;                                                \
 	})
 
 /* shm_lock.c: rebuilds the inner store. Lock held, `dirty` set. 0 | -ENOMEM | -EBADMSG; may be
  * called again */
-int shm_recover(struct shm_head *head);
+int lath_shm_recover(struct shm_head *head);
 /* For tests: the recovery does nothing / keeps slabs as they are / keeps both of two records of one
  * key marked. */
 enum shm_fault { SHM_FAULT_NONE, SHM_FAULT_CLEAN, SHM_FAULT_OLD_SLABS, SHM_FAULT_KEEP_BOTH };

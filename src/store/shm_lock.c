@@ -41,7 +41,7 @@ static u32 head_of(const struct arena *arena, u64 place)
 	if (u->kind == UNIT_RUN)
 		return start ? NO_UNIT : (u32)first;
 	if (u->kind != UNIT_SLAB || u->class >= SLAB_CLASSES || start >= size ||
-	    start % slab_slot_size(u->class))
+	    start % lath_slab_slot_size(u->class))
 		return NO_UNIT;
 	return (u32)first;
 }
@@ -53,7 +53,7 @@ static bool record_fits(const struct lath_store *store, u64 place)
 		   (record->meta & RECORD_EXPIRES ? sizeof(u64) : 0);
 
 	LATH_ASSERT(place_marked(store->mark, place));
-	return size <= arena_size(&store->arena, place) &&
+	return size <= lath_arena_size(&store->arena, place) &&
 	       (store->keys == LATH_STORE_BYTES || record_key_size(record) == sizeof(u64));
 }
 
@@ -97,7 +97,7 @@ static int restore_records(struct lath_store *store)
 	u32 fresh = arena->fresh_unit, hole = NO_UNIT, i;
 	int ret;
 
-	arena_restart(arena, fresh);
+	lath_arena_restart(arena, fresh);
 	for (i = arena->first_unit; i < fresh; i++)
 		arena->unit[i].used = 0;
 	ret = each_mark(store, count_in_head);
@@ -114,16 +114,16 @@ static int restore_records(struct lath_store *store)
 		}
 		LATH_ASSERT(arena->unit[i].len && arena->unit[i].len <= fresh - i);
 		if (hole)
-			run_link(arena, hole, i - hole);
+			lath_run_link(arena, hole, i - hole);
 		hole = NO_UNIT;
 		/* `used` was counted above; the slab counts its slots again */
 		if (arena->unit[i].kind == UNIT_SLAB)
-			slab_restore(arena, i, store->mark);
+			lath_slab_restore(arena, i, store->mark);
 		else
 			arena->large_bytes += (u64)arena->unit[i].len << UNIT_SHIFT;
 	}
 	if (hole)
-		run_link(arena, hole, fresh - hole);
+		lath_run_link(arena, hole, fresh - hole);
 	runs_unlock(arena);
 	return 0;
 }
@@ -134,9 +134,9 @@ static int restore_index(struct lath_store *store)
 	/* whatever state it was in: all of it is made again from the records */
 	memset(&store->numbers, 0, sizeof(store->numbers));
 	memset(&store->set, 0, sizeof(store->set));
-	arena_restart(&store->index, store->index.first_unit);
+	lath_arena_restart(&store->index, store->index.first_unit);
 	store->committed = store->arena.committed + store->index.committed;
-	return keys_init(store);
+	return lath_keys_init(store);
 }
 
 static int adopt(struct lath_store *store, u64 at)
@@ -154,7 +154,7 @@ static int adopt(struct lath_store *store, u64 at)
 		memcpy(&key.n, record_key(record), sizeof(u64));
 	}
 	LATH_ASSERT(place_marked(store->mark, at));
-	place_find(store, key, &place);
+	lath_place_find(store, key, &place);
 	old = place.word;
 	if (old) {
 		other = word_record(store, old);
@@ -162,19 +162,19 @@ static int adopt(struct lath_store *store, u64 at)
 			return 0;
 		/* M3: a change died between the two marks; of equal versions both have one value */
 		if (other->version >= record->version) {
-			value_drop(store, word);
+			lath_value_drop(store, word);
 			return 0;
 		}
 	}
-	ret = place_put(store, &place, word);
+	ret = lath_place_put(store, &place, word);
 	if (!ret && old)
-		value_drop(store, old);
+		lath_value_drop(store, old);
 	else if (!ret)
-		store_count_items(store, 1);
+		lath_store_count_items(store, 1);
 	return ret;
 }
 
-int shm_recover(struct shm_head *head)
+int lath_shm_recover(struct shm_head *head)
 {
 	struct lath_store *store = &head->store;
 	int ret;
@@ -203,23 +203,23 @@ int shm_recover(struct shm_head *head)
 static LATH_TLS struct shm *inside;
 static LATH_TLS unsigned int own_shard;
 
-bool shm_held(const struct shm *shm)
+bool lath_shm_held(const struct shm *shm)
 {
 	return inside == shm;
 }
 
-void shm_reclaim(struct shm *shm)
+void lath_shm_reclaim(struct shm *shm)
 {
 	struct lath_rcu_head *head;
 
-	LATH_ASSERT(shm_held(shm) && !shm->own->readers);
+	LATH_ASSERT(lath_shm_held(shm) && !shm->own->readers);
 	while ((head = shm->own->retired)) {
 		shm->own->retired = head->next;
 		head->func(head);
 	}
 }
 
-int shm_enter(struct shm *shm, bool write)
+int lath_shm_enter(struct shm *shm, bool write)
 {
 	struct shm_head *head = shm->head;
 	int ret;
@@ -234,15 +234,15 @@ int shm_enter(struct shm *shm, bool write)
 		return -ret;
 	lath_call_enter(); /* not before: another process may hold the lock for long */
 	inside = shm;
-	own_shard = arena_borrow_shard(0);
+	own_shard = lath_arena_borrow_shard(0);
 	shm->own->readers = 0; /* it may be another thread's, if this process was forked from it */
 	shm->own->retired = NULL;
 	if (unlikely(head->dirty)) {
-		ret = shm_recover(head);
-		arena_flush(&head->store.arena);
-		shm_reclaim(shm);
+		ret = lath_shm_recover(head);
+		lath_arena_flush(&head->store.arena);
+		lath_shm_reclaim(shm);
 		if (ret) {
-			arena_borrow_shard(own_shard);
+			lath_arena_borrow_shard(own_shard);
 			inside = NULL;
 			lath_call_exit();
 			pthread_mutex_unlock(&head->lock);
@@ -259,17 +259,17 @@ int shm_enter(struct shm *shm, bool write)
 	return 0;
 }
 
-void shm_leave(struct shm *shm)
+void lath_shm_leave(struct shm *shm)
 {
 	LATH_ASSERT(inside == shm && !shm->own->readers);
 	lath_call_assert();
 	if (shm->head->dirty) { /* a change: what it retired is freed before others come */
-		arena_flush(&shm->head->store.arena);
-		shm_reclaim(shm);
+		lath_arena_flush(&shm->head->store.arena);
+		lath_shm_reclaim(shm);
 		/* after the change; read under the lock */
 		smp_store_release(&shm->head->dirty, 0);
 	}
-	arena_borrow_shard(own_shard);
+	lath_arena_borrow_shard(own_shard);
 	inside = NULL;
 	lath_call_exit();
 	pthread_mutex_unlock(&shm->head->lock);
@@ -287,7 +287,7 @@ static void reclaim_if_alone(void)
 {
 	LATH_ASSERT(inside);
 	if (!inside->own->readers)
-		shm_reclaim(inside);
+		lath_shm_reclaim(inside);
 }
 
 static void reader_exit(void)
@@ -307,7 +307,7 @@ static void retire(struct lath_rcu_head *head, void (*func)(struct lath_rcu_head
 	reclaim_if_alone();
 }
 
-void shm_flavour(struct shm_own *own)
+void lath_shm_flavour(struct shm_own *own)
 {
 	own->rcu = (struct lath_rcu){
 		.name = "shm",

@@ -4,8 +4,8 @@
  * shards of threads.
  *
  * Free runs are in lists by the logarithm of their length. They have their length at both ends, so
- * neighbours are joined in constant time (Knuth, boundary tags). From 128 bytes on there are 8 sizes
- * of slots per power of two, so at most 12 % of a slot is unused.
+ * neighbours are joined in constant time (Knuth, boundary tags). From 128 bytes on there are 8
+ * sizes of slots per power of two, so at most 12 % of a slot is unused.
  */
 #include "store/arena.h"
 #include "store/reason.h"
@@ -31,12 +31,12 @@
 
 static __thread u64 allowance;
 
-void arena_allow(u64 bytes)
+void lath_arena_allow(u64 bytes)
 {
 	allowance = bytes;
 }
 
-bool arena_is_full(struct arena *arena)
+bool lath_arena_is_full(struct arena *arena)
 {
 	u64 more = __atomic_load_n(arena->all_committed, __ATOMIC_RELAXED) + BLOCK;
 
@@ -62,7 +62,7 @@ static void run_unlink(struct arena *arena, u32 first)
 		arena->unit[u->next].prev = u->prev;
 }
 
-void run_link(struct arena *arena, u32 first, u32 len)
+void lath_run_link(struct arena *arena, u32 first, u32 len)
 {
 	struct unit *u = &arena->unit[first], *end = u + len - 1;
 	u32 *head = &arena->run[__fls64(len)];
@@ -130,7 +130,7 @@ static int commit(struct arena *arena, u32 first, u32 len)
 			continue;
 		if (arena->backing && arena->backing->take(arena, i))
 			break;
-		arena->block[i] = arena->hugetlb && pages_try_hugetlb(arena->base + i * BLOCK)
+		arena->block[i] = arena->hugetlb && lath_pages_try_hugetlb(arena->base + i * BLOCK)
 					  ? BLOCK_HUGETLB
 					  : BLOCK_COMMITTED;
 		arena->committed += BLOCK;
@@ -167,12 +167,12 @@ static int run_take(struct arena *arena, u32 len, u32 *out)
 	LATH_ASSERT(have >= len && first + (u64)have <= arena->fresh_unit);
 	run_unlink(arena, first);
 	if (have > len) /* what is left over is a free run again */
-		run_link(arena, first + len, have - len);
+		lath_run_link(arena, first + len, have - len);
 	*out = first;
 	return 0;
 }
 
-int run_alloc(struct arena *arena, u32 len, const struct unit *as, u32 *out)
+int lath_run_alloc(struct arena *arena, u32 len, const struct unit *as, u32 *out)
 {
 	struct unit *u;
 	u32 i;
@@ -201,7 +201,7 @@ int run_alloc(struct arena *arena, u32 len, const struct unit *as, u32 *out)
 	return ret;
 }
 
-void run_free(struct arena *arena, u32 first)
+void lath_run_free(struct arena *arena, u32 first)
 {
 	struct unit *u = &arena->unit[first];
 	u32 len, next;
@@ -232,7 +232,7 @@ void run_free(struct arena *arena, u32 first)
 		first = before;
 	}
 	LATH_ASSERT(len <= arena->fresh_unit - first);
-	run_link(arena, first, len);
+	lath_run_link(arena, first, len);
 	runs_unlock(arena);
 }
 
@@ -244,10 +244,10 @@ static int block_give_back(struct arena *arena, u64 b)
 	/* not the block under the unit table */
 	LATH_ASSERT(b * UNITS_A_BLOCK >= arena->first_unit);
 	return arena->backing ? arena->backing->give_back(arena, b)
-			      : pages_give_back(arena->base + b * BLOCK, BLOCK);
+			      : lath_pages_give_back(arena->base + b * BLOCK, BLOCK);
 }
 
-u64 arena_release(struct arena *arena)
+u64 lath_arena_release(struct arena *arena)
 {
 	u64 given = 0, b;
 	unsigned int i;
@@ -275,7 +275,7 @@ u64 arena_release(struct arena *arena)
 	return given;
 }
 
-int arena_prefault(struct arena *arena, u64 bytes)
+int lath_arena_prefault(struct arena *arena, u64 bytes)
 {
 	u64 from, len = 0;
 	int ret;
@@ -295,10 +295,10 @@ int arena_prefault(struct arena *arena, u64 bytes)
 		u64 table = (from >> UNIT_SHIFT) * sizeof(struct unit) / BLOCK * BLOCK;
 		u64 table_end = round_up(((from + len) >> UNIT_SHIFT) * sizeof(struct unit), BLOCK);
 
-		ret = pages_populate(arena->base + from, len, !arena->small_pages);
+		ret = lath_pages_populate(arena->base + from, len, !arena->small_pages);
 		if (!ret)
-			ret = pages_populate(arena->base + table, table_end - table,
-					     !arena->small_pages);
+			ret = lath_pages_populate(arena->base + table, table_end - table,
+						  !arena->small_pages);
 	}
 	return ret;
 }
@@ -317,7 +317,7 @@ static unsigned int class_of(u64 size)
 	return 16 + (bits - 8) * 8 + (unsigned int)(((size - 1) >> (bits - 4)) - 8);
 }
 
-u32 slab_slot_size(unsigned int class)
+u32 lath_slab_slot_size(unsigned int class)
 {
 	LATH_ASSERT(class < SLAB_CLASSES);
 	if (class < 16)
@@ -332,10 +332,10 @@ static u32 slab_units(u32 size)
 	return size <= 2048 ? 1 : size <= 8192 ? 4 : 16;
 }
 
-u32 slab_slots(const struct unit *slab)
+u32 lath_slab_slots(const struct unit *slab)
 {
 	LATH_ASSERT(slab->kind == UNIT_SLAB && slab->len);
-	return (u32)(((u64)slab->len << UNIT_SHIFT) / slab_slot_size(slab->class));
+	return (u32)(((u64)slab->len << UNIT_SHIFT) / lath_slab_slot_size(slab->class));
 }
 
 static LATH_TLS unsigned int mine; /* number + 1 */
@@ -350,7 +350,7 @@ static unsigned int shard_number(void)
 	return mine - 1;
 }
 
-unsigned int arena_borrow_shard(unsigned int number)
+unsigned int lath_arena_borrow_shard(unsigned int number)
 {
 	unsigned int own = shard_number();
 
@@ -359,7 +359,7 @@ unsigned int arena_borrow_shard(unsigned int number)
 	return own;
 }
 
-unsigned int arena_shard_of(const struct arena *arena, u64 place)
+unsigned int lath_arena_shard_of(const struct arena *arena, u64 place)
 {
 	const struct unit *u = &arena->unit[place >> UNIT_SHIFT];
 
@@ -367,12 +367,12 @@ unsigned int arena_shard_of(const struct arena *arena, u64 place)
 	return u->kind == UNIT_BODY ? (u - u->back)->shard : u->shard;
 }
 
-struct arena_shard *arena_shard(struct arena *arena)
+struct arena_shard *lath_arena_shard(struct arena *arena)
 {
 	return &arena->shard[shard_number()];
 }
 
-u64 arena_version(struct arena *arena)
+u64 lath_arena_version(struct arena *arena)
 {
 	unsigned int n = shard_number();
 
@@ -389,7 +389,7 @@ static void partial_link(struct arena *arena, struct arena_shard *shard, u32 fir
 	u32 *head = &shard->partial[slab->class];
 
 	LATH_ASSERT(lath_spin_mine(&shard->lock) && shard == &arena->shard[slab->shard]);
-	LATH_ASSERT(slab->kind == UNIT_SLAB && !slab->flags && slab->used < slab_slots(slab));
+	LATH_ASSERT(slab->kind == UNIT_SLAB && !slab->flags && slab->used < lath_slab_slots(slab));
 	slab->prev = NO_UNIT;
 	slab->next = *head;
 	if (*head)
@@ -417,13 +417,13 @@ static void partial_unlink(struct arena *arena, struct arena_shard *shard, u32 f
  */
 static u64 slot_take(struct arena *arena, struct arena_shard *shard, unsigned int class)
 {
-	u32 first = shard->partial[class], size = slab_slot_size(class), i;
+	u32 first = shard->partial[class], size = lath_slab_slot_size(class), i;
 	struct unit *slab = &arena->unit[first];
 	u64 place;
 
 	LATH_ASSERT(lath_spin_mine(&shard->lock) && slab->kind == UNIT_SLAB &&
 		    slab->flags == SLAB_LINKED && slab->class == class);
-	LATH_ASSERT(slab->used < slab_slots(slab) && slab->free <= slab->fresh);
+	LATH_ASSERT(slab->used < lath_slab_slots(slab) && slab->free <= slab->fresh);
 	/* a slot that was freed, before one that was never used: its memory is warm */
 	if (slab->free) {
 		i = slab->free - 1;
@@ -435,23 +435,23 @@ static u64 slot_take(struct arena *arena, struct arena_shard *shard, unsigned in
 		place = ((u64)first << UNIT_SHIFT) + (u64)i * size;
 		unpoison(arena, arena_at(arena, place), size);
 	}
-	LATH_ASSERT(slab->fresh <= slab_slots(slab) && i < slab->fresh);
+	LATH_ASSERT(slab->fresh <= lath_slab_slots(slab) && i < slab->fresh);
 	slab->used++;
 	shard->slots[class]++;
 	/* full: not in the list until a slot of it is freed */
-	if (!slab->free && slab->fresh == slab_slots(slab))
+	if (!slab->free && slab->fresh == lath_slab_slots(slab))
 		partial_unlink(arena, shard, first);
 	return place;
 }
 
-int slot_alloc(struct arena *arena, u64 size, u64 *place)
+int lath_slot_alloc(struct arena *arena, u64 size, u64 *place)
 {
 	unsigned int class = class_of(size), n = shard_number();
 	struct arena_shard *shard = &arena->shard[n];
 	int ret;
 	u32 first;
 
-	LATH_ASSERT(slab_slot_size(class) >= size);
+	LATH_ASSERT(lath_slab_slot_size(class) >= size);
 	lath_spin_lock(&shard->lock);
 	/* no slab of the class has a free slot: make one, and look again */
 	while (unlikely(!shard->partial[class])) {
@@ -460,7 +460,7 @@ int slot_alloc(struct arena *arena, u64 size, u64 *place)
 		/* arena->lock comes before the shard's; another thread of the shard may make a slab
 		 * too, then there are two */
 		lath_spin_unlock(&shard->lock);
-		ret = run_alloc(arena, slab_units(slab_slot_size(class)), &as, &first);
+		ret = lath_run_alloc(arena, slab_units(lath_slab_slot_size(class)), &as, &first);
 		if (ret)
 			return ret;
 		poison(arena, arena_at(arena, (u64)first << UNIT_SHIFT),
@@ -479,14 +479,14 @@ static void slab_give_back(struct arena *arena, u32 first)
 	LATH_ASSERT(arena->unit[first].kind == UNIT_SLAB && arena->unit[first].flags == SLAB_GONE);
 	unpoison(arena, arena_at(arena, (u64)first << UNIT_SHIFT),
 		 (u64)arena->unit[first].len << UNIT_SHIFT);
-	run_free(arena, first);
+	lath_run_free(arena, first);
 }
 
-void slot_free(struct arena *arena, u32 first, u64 place)
+void lath_slot_free(struct arena *arena, u32 first, u64 place)
 {
 	struct unit *slab = &arena->unit[first];
 	struct arena_shard *shard = &arena->shard[slab->shard];
-	u32 size = slab_slot_size(slab->class);
+	u32 size = lath_slab_slot_size(slab->class);
 	bool empty;
 
 	lath_spin_lock(&shard->lock);
@@ -504,7 +504,7 @@ void slot_free(struct arena *arena, u32 first, u64 place)
 	 * run */
 	empty = !slab->used && ((slab->flags & SLAB_DRAINING) || !(slab->flags & SLAB_LINKED) ||
 				slab->prev || slab->next);
-	if (empty) { /* GONE: nobody links it until run_free() has it, without the shard's lock */
+	if (empty) { /* GONE: nobody links it until lath_run_free() has it, without the shard's lock */
 		if (slab->flags & SLAB_LINKED)
 			partial_unlink(arena, shard, first);
 		WRITE_ONCE(slab->flags, SLAB_GONE);
@@ -516,11 +516,11 @@ void slot_free(struct arena *arena, u32 first, u64 place)
 		slab_give_back(arena, first);
 }
 
-void slab_restore(struct arena *arena, u32 first, const u64 *mark)
+void lath_slab_restore(struct arena *arena, u32 first, const u64 *mark)
 {
 	struct unit *slab = &arena->unit[first];
 	struct arena_shard *shard = &arena->shard[0];
-	u32 size = slab_slot_size(slab->class), slots = slab_slots(slab), i;
+	u32 size = lath_slab_slot_size(slab->class), slots = lath_slab_slots(slab), i;
 	u64 base = (u64)first << UNIT_SHIFT;
 
 	LATH_ASSERT(slab->kind == UNIT_SLAB);
@@ -568,7 +568,7 @@ static void count_needed(struct arena *arena, struct slab_counts *stay)
 	for (s = 0; s < SHARDS; s++) {
 		lath_spin_lock(&arena->shard[s].lock);
 		for (c = 0; c < SLAB_CLASSES; c++) {
-			u32 size = slab_slot_size(c),
+			u32 size = lath_slab_slot_size(c),
 			    slots = (slab_units(size) << UNIT_SHIFT) / size;
 
 			/* one more: those that move must not need a new slab */
@@ -582,7 +582,7 @@ static void count_needed(struct arena *arena, struct slab_counts *stay)
 }
 
 /* Of each class and shard the slabs at the lowest places stay; the others are emptied into them. */
-u64 arena_mark_sparse(struct arena *arena)
+u64 lath_arena_mark_sparse(struct arena *arena)
 {
 	struct slab_counts stay;
 	u64 marked = 0;
@@ -603,7 +603,7 @@ u64 arena_mark_sparse(struct arena *arena)
 		}
 		shard = &arena->shard[slab->shard];
 		lath_spin_lock(&shard->lock);
-		/* a full one is not sparse; an empty one is freed by arena_unmark() */
+		/* a full one is not sparse; an empty one is freed by lath_arena_unmark() */
 		if ((slab->flags & SLAB_LINKED) && slab->used) {
 			partial_unlink(arena, shard, i);
 			WRITE_ONCE(slab->flags, slab->flags | SLAB_DRAINING);
@@ -615,7 +615,7 @@ u64 arena_mark_sparse(struct arena *arena)
 	return marked;
 }
 
-bool arena_draining(const struct arena *arena, u64 place)
+bool lath_arena_draining(const struct arena *arena, u64 place)
 {
 	const struct unit *u = &arena->unit[place >> UNIT_SHIFT];
 
@@ -650,7 +650,7 @@ static bool slab_idle(struct arena *arena, u32 first)
 	return idle;
 }
 
-void arena_unmark(struct arena *arena)
+void lath_arena_unmark(struct arena *arena)
 {
 	u32 idle[64], i = arena->first_unit, n;
 	bool more;
@@ -664,7 +664,7 @@ void arena_unmark(struct arena *arena)
 				idle[n++] = i;
 		more = i < arena->fresh_unit;
 		runs_unlock(arena);
-		/* without the lock of the runs, which run_free() takes */
+		/* without the lock of the runs, which lath_run_free() takes */
 		while (n--)
 			slab_give_back(arena, idle[n]);
 	} while (more);

@@ -72,7 +72,7 @@ static bool room_for(struct writer *w, u64 size)
 	size_t want = w->size + size + 64;
 
 	/* a block more than needed, since the block ends only behind an entry */
-	if (want > w->room && !buffer_grow(&w->buf, &w->room, want + SNAPSHOT_BLOCK))
+	if (want > w->room && !lath_buffer_grow(&w->buf, &w->room, want + SNAPSHOT_BLOCK))
 		w->error = -ENOMEM;
 	return !w->error;
 }
@@ -170,7 +170,7 @@ static int save_to(struct lath_store *store, struct store_file *file, bool *plac
 
 	LATH_ASSERT(file->lock >= 0);
 	*placed = false;
-	ret = replace_begin(file, &new);
+	ret = lath_replace_begin(file, &new);
 	if (ret)
 		return ret;
 	w.fd = new.fd;
@@ -179,13 +179,13 @@ static int save_to(struct lath_store *store, struct store_file *file, bool *plac
 	free(w.buf);
 	free(w.last);
 	if (!ret) {
-		ret = replace_commit(file, &new);
+		ret = lath_replace_commit(file, &new);
 		*placed = new.placed;
 		return ret;
 	}
-	replace_abort(file, &new);
-	return store_refuse(ret, "%s: %s", file->label,
-			    ret == -EINTR ? "interrupted" : strerror(-ret));
+	lath_replace_abort(file, &new);
+	return lath_store_refuse_with(ret, "%s: %s", file->label,
+				      ret == -EINTR ? "interrupted" : strerror(-ret));
 }
 
 /* Saves to the store's own file. One save at a time: otherwise an older state could replace a newer
@@ -201,8 +201,9 @@ static int save_own(struct lath_store *store, bool *placed, lath_store_progress_
 	/* a save of the parent that was under way at the fork is not this process's */
 	if (other == me || !__atomic_compare_exchange_n(&store->saving, &other, me, false,
 							__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-		return store_refuse(-EBUSY, "%s: another thread is writing it", store->file->label);
-	ret = file_own(store->file);
+		return lath_store_refuse_with(-EBUSY, "%s: another thread is writing it",
+					      store->file->label);
+	ret = lath_file_own(store->file);
 	if (!ret)
 		ret = save_to(store, store->file, placed, progress, arg);
 	__atomic_store_n(&store->saving, 0, __ATOMIC_RELEASE);
@@ -215,16 +216,16 @@ int lath_store_sync(struct lath_store *store)
 	bool placed;
 	int ret;
 
-	store_reason_begin();
+	lath_store_reason_begin();
 	if (store->read_only)
-		return store_refuse(-EROFS, "the store was opened to be read only");
+		return lath_store_refuse_with(-EROFS, "the store was opened to be read only");
 	if (!store->file || !READ_ONCE(store->changed))
 		return 0;
 	WRITE_ONCE(store->changed, 0); /* changes from here on may be missing in the file */
 	ret = save_own(store, &placed, NULL, NULL);
 	if (ret) /* the next sync tries again */
 		WRITE_ONCE(store->changed, 1);
-	return ret && !placed ? store_reason_add(ret, "; the changes are not saved") : ret;
+	return ret && !placed ? lath_store_reason_add(ret, "; the changes are not saved") : ret;
 }
 
 int lath_store_save(struct lath_store *store, const char *path, lath_store_progress_fn progress,
@@ -235,21 +236,22 @@ int lath_store_save(struct lath_store *store, const char *path, lath_store_progr
 	bool placed;
 	int ret;
 
-	store_reason_begin();
+	lath_store_reason_begin();
 	if (store->backend && !store->inside)
-		return store_refuse(-EOPNOTSUPP, "%s: cannot be saved", store->backend->scheme);
-	ret = file_resolve(&file, path);
-	if (!ret && store->file && file_same(&file.dir_id, &store->file->dir_id) &&
+		return lath_store_refuse_with(-EOPNOTSUPP, "%s: cannot be saved",
+					      store->backend->scheme);
+	ret = lath_file_resolve(&file, path);
+	if (!ret && store->file && lath_file_same(&file.dir_id, &store->file->dir_id) &&
 	    !strcmp(file.name, store->file->name)) {
 		ret = save_own(store, &placed, progress, arg);
 	} else if (!ret) { /* another file: locked for this call alone */
-		ret = file_lock(&file);
+		ret = lath_file_lock(&file);
 		if (!ret) {
 			ret = save_to(store, &file, &placed, progress, arg);
-			file_unlock(&file);
+			lath_file_unlock(&file);
 		}
 	}
-	file_forget(&file);
+	lath_file_forget(&file);
 	return ret;
 }
 
@@ -280,15 +282,15 @@ struct reader {
 static int bad_file(struct reader *r, const char *what)
 {
 	LATH_ASSERT(r->at <= r->size);
-	return store_refuse(-EBADMSG, "%s: damaged at byte %llu: %s", r->file->label,
-			    (unsigned long long)r->at, what);
+	return lath_store_refuse_with(-EBADMSG, "%s: damaged at byte %llu: %s", r->file->label,
+				      (unsigned long long)r->at, what);
 }
 
 static int load_failed(struct reader *r, int error)
 {
 	LATH_ASSERT(error < 0);
-	return store_refuse(error, "%s: %s", r->file->label,
-			    error == -EINTR ? "interrupted" : strerror(-error));
+	return lath_store_refuse_with(error, "%s: %s", r->file->label,
+				      error == -EINTR ? "interrupted" : strerror(-error));
 }
 
 /* Refuses a file that needs more than the limit. Its need is estimated from the part that was
@@ -301,10 +303,9 @@ static int too_large(struct reader *r)
 	if (r->apply && r->content)
 		needed *= max(1.0, (limit + (double)BLOCK) / (double)r->content);
 
-	return store_refuse(-ENOSPC,
-			    "%s: its %llu entries need about %.1f MiB, the limit is %.1f MiB",
-			    r->file->label, (unsigned long long)r->all_entries, needed / mib,
-			    limit / mib);
+	return lath_store_refuse_with(
+		-ENOSPC, "%s: its %llu entries need about %.1f MiB, the limit is %.1f MiB",
+		r->file->label, (unsigned long long)r->all_entries, needed / mib, limit / mib);
 }
 
 static int read_all(struct reader *r, void *data, u64 size)
@@ -498,7 +499,7 @@ static int read_block(struct reader *r, struct snapshot_block *block)
 	if (block->bytes > r->size - r->at)
 		return bad_file(r, "the file ends too early");
 	/* not before it is known that the file has this many */
-	if (!buffer_grow(&r->buf, &r->room, block->bytes))
+	if (!lath_buffer_grow(&r->buf, &r->room, block->bytes))
 		return load_failed(r, -ENOMEM);
 	ret = read_all(r, r->buf, block->bytes);
 	if (ret)
@@ -517,14 +518,15 @@ static int read_header(struct reader *r)
 	if (ret)
 		return ret;
 	if (memcmp(header.magic, SNAPSHOT_MAGIC, 8) || header.checksum != XXH3_64bits(&header, 56))
-		return store_refuse(-EBADMSG, "%s: not a snapshot, or damaged at byte 0",
-				    r->file->label);
+		return lath_store_refuse_with(-EBADMSG, "%s: not a snapshot, or damaged at byte 0",
+					      r->file->label);
 	if (header.version != SNAPSHOT_VERSION)
-		return store_refuse(-EINVAL, "%s: a snapshot of version %u", r->file->label,
-				    header.version);
+		return lath_store_refuse_with(-EINVAL, "%s: a snapshot of version %u",
+					      r->file->label, header.version);
 	if (header.keys != (u32)r->store->keys)
-		return store_refuse(-EINVAL, "%s: a snapshot of %s", r->file->label,
-				    r->store->keys == LATH_STORE_BYTES ? "numbers" : "byte keys");
+		return lath_store_refuse_with(-EINVAL, "%s: a snapshot of %s", r->file->label,
+					      r->store->keys == LATH_STORE_BYTES ? "numbers"
+										 : "byte keys");
 	return 0;
 }
 
@@ -575,33 +577,33 @@ static int load_open(struct reader *r, lath_store_progress_fn progress, void *ar
 	if (r->store->limit && r->all_content > r->store->limit + BLOCK)
 		return too_large(r);
 	r->apply = true;
-	store_loading(true); /* what does not fit is refused; nothing is evicted */
+	lath_store_loading(true); /* what does not fit is refused; nothing is evicted */
 	ret = read_file(r, progress, arg);
-	store_loading(false);
+	lath_store_loading(false);
 	if (ret && r->store->inside) /* no part of the file remains */
-		LOCKED(r->store, true, (keys_clear(r->store->inside), 0));
+		LOCKED(r->store, true, (lath_keys_clear(r->store->inside), 0));
 	else if (ret)
-		keys_clear(r->store);
+		lath_keys_clear(r->store);
 	return ret;
 }
 
-int snapshot_load(struct lath_store *store, struct store_file *file,
-		  lath_store_progress_fn progress, void *arg)
+int lath_snapshot_load(struct lath_store *store, struct store_file *file,
+		       lath_store_progress_fn progress, void *arg)
 {
 	struct reader *r = memory_refused() ? NULL : calloc(1, sizeof(*r));
 	struct stat stat;
 	int ret;
 
 	if (!r)
-		return store_refuse(-ENOMEM, "%s: %s", file->label, strerror(ENOMEM));
+		return lath_store_refuse_with(-ENOMEM, "%s: %s", file->label, strerror(ENOMEM));
 	r->store = store;
 	r->file = file;
 	r->now = lath_store_now();
 	/* before it is read: who writes it meanwhile writes another file */
-	r->fd = ret = file_open(file, &stat);
+	r->fd = ret = lath_file_open(file, &stat);
 	if (ret >= 0) {
 		r->size = (u64)stat.st_size;
-		file->seen = file_id_of(&stat);
+		file->seen = lath_file_id_of(&stat);
 		ret = load_open(r, progress, arg);
 		close(r->fd);
 	}
@@ -620,20 +622,21 @@ int lath_store_load(struct lath_store *store, const char *path, lath_store_progr
 	struct store_file file;
 	int ret;
 
-	store_reason_begin();
+	lath_store_reason_begin();
 	if (store->read_only)
-		return store_refuse(-EROFS, "the store was opened to be read only");
+		return lath_store_refuse_with(-EROFS, "the store was opened to be read only");
 	if (store->backend && !store->inside)
-		return store_refuse(-EOPNOTSUPP, "%s: a snapshot cannot be loaded into it",
-				    store->backend->scheme);
-	ret = store->inside ? (int)LOCKED(store, false, !keys_none(store->inside))
-			    : !keys_none(store);
+		return lath_store_refuse_with(-EOPNOTSUPP,
+					      "%s: a snapshot cannot be loaded into it",
+					      store->backend->scheme);
+	ret = store->inside ? (int)LOCKED(store, false, !lath_keys_none(store->inside))
+			    : !lath_keys_none(store);
 	if (ret)
-		return store_refuse(ret > 0 ? -ENOTEMPTY : ret, "%s: %s", path,
-				    ret > 0 ? "the store is not empty" : strerror(-ret));
-	ret = file_resolve(&file, path);
+		return lath_store_refuse_with(ret > 0 ? -ENOTEMPTY : ret, "%s: %s", path,
+					      ret > 0 ? "the store is not empty" : strerror(-ret));
+	ret = lath_file_resolve(&file, path);
 	if (!ret)
-		ret = snapshot_load(store, &file, progress, arg);
-	file_forget(&file);
+		ret = lath_snapshot_load(store, &file, progress, arg);
+	lath_file_forget(&file);
 	return ret;
 }

@@ -28,8 +28,9 @@ static int take_options(struct lath_store_options *mine, const struct lath_store
 		return 0;
 	if (theirs->size < offsetof(struct lath_store_options, pages) ||
 	    theirs->size > sizeof(*mine))
-		return store_refuse(-EINVAL, "options.size %zu: begin with LATH_STORE_OPTIONS_INIT",
-				    theirs->size);
+		return lath_store_refuse_with(
+			-EINVAL, "options.size %zu: begin with LATH_STORE_OPTIONS_INIT",
+			theirs->size);
 	/* of a program that was compiled with an older header: the rest keeps its defaults */
 	memcpy(mine, theirs, theirs->size);
 	return 0;
@@ -38,21 +39,22 @@ static int take_options(struct lath_store_options *mine, const struct lath_store
 static int check_options(const struct lath_store_options *options)
 {
 	if (options->limit && options->limit < LIMIT_MIN)
-		return store_refuse(-EINVAL, "limit %" PRIu64 ": at least %llu bytes",
-				    options->limit, LIMIT_MIN);
+		return lath_store_refuse_with(-EINVAL, "limit %" PRIu64 ": at least %llu bytes",
+					      options->limit, LIMIT_MIN);
 	/* without a limit there is never a reason to evict */
 	if ((options->flags & LATH_STORE_EVICT) && !options->limit)
-		return store_refuse(-EINVAL, "eviction needs a limit");
+		return lath_store_refuse_with(-EINVAL, "eviction needs a limit");
 	if (options->flags & ~KNOWN_FLAGS)
-		return store_refuse(-EINVAL, "flags 0x%x: unknown ones are set", options->flags);
+		return lath_store_refuse_with(-EINVAL, "flags 0x%x: unknown ones are set",
+					      options->flags);
 	if (options->keys > LATH_STORE_BYTES || options->pages > LATH_PAGES_SMALL)
-		return store_refuse(-EINVAL, "unknown kind of keys or of pages");
+		return lath_store_refuse_with(-EINVAL, "unknown kind of keys or of pages");
 	return 0;
 }
 
 /* ---- stores in this process ---- */
 
-int store_prefault(struct lath_store *store, u64 bytes, u64 available)
+int lath_store_populate(struct lath_store *store, u64 bytes, u64 available)
 {
 	u64 taken = READ_ONCE(store->committed), limit = store->index.limit;
 	int ret;
@@ -62,20 +64,21 @@ int store_prefault(struct lath_store *store, u64 bytes, u64 available)
 		return 0;
 	/* refused before any memory is taken, so that a failure leaves the store as it was */
 	if (limit && bytes > limit - min(limit, taken))
-		return store_refuse(-ENOSPC,
-				    "prefault of %" PRIu64 " bytes: the limit is %" PRIu64
-				    ", %" PRIu64 " are taken",
-				    bytes, limit, taken);
+		return lath_store_refuse_with(-ENOSPC,
+					      "prefault of %" PRIu64 " bytes: the limit is %" PRIu64
+					      ", %" PRIu64 " are taken",
+					      bytes, limit, taken);
 	if (bytes > available)
-		return store_refuse(-ENOMEM,
-				    "prefault of %" PRIu64 " bytes: the machine has %" PRIu64
-				    " available",
-				    bytes, available);
+		return lath_store_refuse_with(-ENOMEM,
+					      "prefault of %" PRIu64
+					      " bytes: the machine has %" PRIu64 " available",
+					      bytes, available);
 	/* a plain store of numbers needs index nodes only, others about half of each */
-	ret = arena_prefault(&store->index, store->plain ? bytes : bytes / 2);
+	ret = lath_arena_prefault(&store->index, store->plain ? bytes : bytes / 2);
 	if (!ret && !store->plain)
-		ret = arena_prefault(&store->arena, bytes / 2);
-	return ret ? store_refuse(ret, "prefault of %" PRIu64 " bytes: %s", bytes, strerror(-ret))
+		ret = lath_arena_prefault(&store->arena, bytes / 2);
+	return ret ? lath_store_refuse_with(ret, "prefault of %" PRIu64 " bytes: %s", bytes,
+					    strerror(-ret))
 		   : 0;
 }
 
@@ -83,36 +86,37 @@ int lath_store_prefault(struct lath_store *store, uint64_t bytes)
 {
 	LATH_NO_CANCEL;
 
-	store_reason_begin();
+	lath_store_reason_begin();
 	if (store->backend)
-		return store_refuse(-EOPNOTSUPP, "%s: prefault is an option of open there",
-				    store->backend->scheme);
-	return store_prefault(store, bytes, pages_available(""));
+		return lath_store_refuse_with(-EOPNOTSUPP,
+					      "%s: prefault is an option of open there",
+					      store->backend->scheme);
+	return lath_store_populate(store, bytes, lath_pages_available(""));
 }
 
 static int open_here(struct lath_store *store, const struct lath_store_options *options)
 {
-	int ret = arena_init(&store->index, options, store->rcu, &store->committed);
+	int ret = lath_arena_init(&store->index, options, store->rcu, &store->committed);
 
 	if (ret)
 		return ret;
 	LATH_ASSERT(!store->backend && !store->mark);
-	ret = arena_init(&store->arena, options, store->rcu, &store->committed);
+	ret = lath_arena_init(&store->arena, options, store->rcu, &store->committed);
 	if (ret) {
-		arena_fini(&store->index);
+		lath_arena_fini(&store->index);
 		return ret;
 	}
-	ret = store_prefault(store, options->prefault, pages_available(""));
+	ret = lath_store_populate(store, options->prefault, lath_pages_available(""));
 	if (!ret)
-		ret = keys_init(store);
+		ret = lath_keys_init(store);
 	/* the hand of a store of numbers is a number */
 	if (!ret && (options->flags & LATH_STORE_EVICT) && store->keys == LATH_STORE_BYTES) {
 		store->hand = memory_refused() ? NULL : malloc(KEY_BYTES_MAX);
 		ret = store->hand ? 0 : -ENOMEM;
 	}
 	if (ret) {
-		arena_fini(&store->arena);
-		arena_fini(&store->index);
+		lath_arena_fini(&store->arena);
+		lath_arena_fini(&store->index);
 		return store_refuse_if_silent(ret, "%s", strerror(-ret));
 	}
 	pthread_mutex_init(&store->evict_lock, NULL);
@@ -123,8 +127,8 @@ static int open_here(struct lath_store *store, const struct lath_store_options *
 /* Frees the arenas, and with them the indexes, once no retired node is left. */
 static void close_here(struct lath_store *store)
 {
-	arena_fini(&store->arena);
-	arena_fini(&store->index);
+	lath_arena_fini(&store->arena);
+	lath_arena_fini(&store->index);
 	pthread_mutex_destroy(&store->evict_lock);
 	free(store->hand);
 }
@@ -133,8 +137,8 @@ static void close_here(struct lath_store *store)
 static void leave_file(struct store_file *file, bool writes)
 {
 	if (writes)
-		file_leave_family(file);
-	file_forget(file);
+		lath_file_leave_family(file);
+	lath_file_forget(file);
 	free(file);
 }
 
@@ -147,15 +151,15 @@ static int open_file(struct lath_store *store, const char *path,
 	int ret;
 
 	if (!file)
-		return store_refuse(-ENOMEM, "%s: %s", path, strerror(ENOMEM));
-	ret = file_resolve(file, path);
+		return lath_store_refuse_with(-ENOMEM, "%s: %s", path, strerror(ENOMEM));
+	ret = lath_file_resolve(file, path);
 	if (!ret && writes) /* locked before it is read: what is written later must be based on what
 			       was read */
-		ret = file_lock_family(file);
+		ret = lath_file_lock_family(file);
 	/* for a writer it need not exist */
-	if (!ret &&
-	    (!writes || options->flags & LATH_STORE_EXISTING || file_look(file, &stat) != -ENOENT))
-		ret = snapshot_load(store, file, NULL, NULL);
+	if (!ret && (!writes || options->flags & LATH_STORE_EXISTING ||
+		     lath_file_look(file, &stat) != -ENOENT))
+		ret = lath_snapshot_load(store, file, NULL, NULL);
 	if (!ret && writes)
 		store->file = file;
 	else /* the open failed, or this is a reader: it writes nothing back, keeps no descriptor */
@@ -167,8 +171,8 @@ static int open_backend(struct lath_store *store, const struct store_backend *ba
 			const char *rest, const struct lath_store_options *options)
 {
 	if (!backend->open)
-		return store_refuse(-ENODEV, "%s:%s: this build has no kernel store",
-				    backend->scheme, rest);
+		return lath_store_refuse_with(-ENODEV, "%s:%s: this build has no kernel store",
+					      backend->scheme, rest);
 	LATH_ASSERT(backend->get_ref && backend->close);
 	store->backend = backend;
 	return backend->open(store, rest, options);
@@ -180,11 +184,12 @@ static int open_spec(struct lath_store *store, const char *spec,
 	int ret;
 
 	if (!strncmp(spec, "dev:", 4))
-		return open_backend(store, &store_dev_backend, spec + 4, options);
+		return open_backend(store, &lath_store_dev_backend, spec + 4, options);
 	if (!strncmp(spec, "shm:", 4))
-		return open_backend(store, &store_shm_backend, spec + 4, options);
+		return open_backend(store, &lath_store_shm_backend, spec + 4, options);
 	if (*spec && strcmp(spec, "mem:") && strncmp(spec, "file:", 5))
-		return store_refuse(-EINVAL, "%s: use mem:, file:PATH, shm:NAME or dev:PATH", spec);
+		return lath_store_refuse_with(
+			-EINVAL, "%s: use mem:, file:PATH, shm:NAME or dev:PATH", spec);
 	/* mem: and file: are this process's own; a file is its content at the open */
 	ret = open_here(store, options);
 	if (!ret && !strncmp(spec, "file:", 5)) {
@@ -234,14 +239,14 @@ int lath_store_open(struct lath_store **out, const char *spec,
 	int ret;
 
 	spec = spec ? spec : "";
-	store_reason_begin();
+	lath_store_reason_begin();
 	ret = take_options(&options, theirs);
 	if (!ret)
 		ret = open_options(out, spec, &options);
 	if (ret) /* -EBADMSG without a reason: of a repair */
 		store_refuse_if_silent(ret, "%s: %s", spec,
 				       ret == -EBADMSG ? "damaged" : strerror(-ret));
-	store_reason_copy(options.why, options.why_size);
+	lath_store_reason_copy(options.why, options.why_size);
 	return ret;
 }
 
@@ -252,7 +257,7 @@ int lath_store_close(struct lath_store *store)
 
 	if (!store)
 		return 0;
-	store_reason_begin();
+	lath_store_reason_begin();
 	if (store->backend) {
 		ret = store->backend->close(store);
 	} else {
@@ -299,8 +304,8 @@ static void figures(struct lath_store *store, struct lath_store_stats *stats)
 	struct arena_numbers numbers, nodes;
 
 	memset(stats, 0, sizeof(*stats));
-	arena_numbers(&store->arena, &numbers);
-	arena_numbers(&store->index, &nodes);
+	lath_arena_numbers(&store->arena, &numbers);
+	lath_arena_numbers(&store->index, &nodes);
 	stats->items = (u64)lath_store_items(store);
 	stats->committed = numbers.committed + nodes.committed;
 	stats->index_bytes = nodes.record_bytes + nodes.large_bytes;
@@ -331,12 +336,12 @@ int lath_store_get_stats(struct lath_store *store, struct lath_store_stats *stat
 		ret = (int)LOCKED(store, true, (figures(store->inside, stats), 0));
 		/* what this process has mapped; others may have touched more pages */
 		if (!ret)
-			ret = pages_coverage((const char *)head, head->size, &records);
+			ret = lath_pages_coverage((const char *)head, head->size, &records);
 	} else {
 		figures(store, stats);
-		ret = pages_coverage(store->arena.base, store->arena.reserved, &records);
+		ret = lath_pages_coverage(store->arena.base, store->arena.reserved, &records);
 		if (!ret)
-			ret = pages_coverage(store->index.base, store->index.reserved, &index);
+			ret = lath_pages_coverage(store->index.base, store->index.reserved, &index);
 	}
 	/* only the kernel knows which pages are there, and how large they are */
 	if (ret)

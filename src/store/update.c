@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * update.c - the public calls on single keys: reads; and changes, each of which is key_update()
- * with a function that decides, or a shorter way to the same.
+ * update.c - the public calls on single keys: reads; and changes, each of which is
+ * lath_key_update() with a function that decides, or a shorter way to the same.
  */
 #include "store/shm.h"
 #include "store/value.h"
@@ -31,14 +31,14 @@ int lath_store_get_ref(struct lath_store *store, struct lath_store_key key,
 	if (unlikely(store->backend))
 		return store->backend->get_ref(store, key, ref);
 	if (store->keys == LATH_STORE_BYTES) {
-		const struct record *record = record_find(store, key);
+		const struct record *record = lath_record_find(store, key);
 
 		if (!record)
 			return -ENOENT;
 		/* byte keys have records only */
 		record_ref(record, ref);
 	} else {
-		u64 word = word_find(store, key);
+		u64 word = lath_word_find(store, key);
 
 		if (!word)
 			return -ENOENT;
@@ -86,8 +86,8 @@ static __attribute__((noinline)) int update_when_full(struct lath_store *store,
 	int ret = -ENOSPC;
 
 	/* not in a call and in no section: to make room may wait for readers */
-	while (ret == -ENOSPC && store_make_room(store, &round))
-		ret = key_update(store, key, fn, arg);
+	while (ret == -ENOSPC && lath_store_make_room(store, &round))
+		ret = lath_key_update(store, key, fn, arg);
 	return ret;
 }
 
@@ -106,7 +106,7 @@ int lath_store_update(struct lath_store *store, struct lath_store_key key, lath_
 		return store->inside ? (int)LOCKED(store, true,
 						   lath_store_update(store->inside, key, fn, arg))
 				     : store->backend->update(store, key, fn, arg);
-	ret = key_update(store, key, fn, arg);
+	ret = lath_key_update(store, key, fn, arg);
 	if (unlikely(ret == -ENOSPC))
 		ret = update_when_full(store, key, fn, arg);
 	return unlikely(ret == -EFBIG) ? -ENOSPC : ret;
@@ -164,7 +164,7 @@ static int put_key(struct lath_store *store, struct lath_store_key key, enum put
 	return lath_store_update(store, key, decide_put, &want);
 }
 
-int entry_set(struct lath_store *store, const struct lath_store_entry *entry)
+int lath_entry_set(struct lath_store *store, const struct lath_store_entry *entry)
 {
 	return put_key(store, entry->key, PUT_ANY, entry->value, entry->size, entry->expires);
 }
@@ -181,7 +181,7 @@ static int set_plain(struct lath_store *store, struct lath_store_key key, const 
 	LATH_ASSERT(store->plain && !key.data);
 	/* the way to the leaf comes into the cache while the value is built */
 	lath_index_prefetch(&store->numbers, key.n);
-	ret = value_build(store, key, &change, &item.value);
+	ret = lath_value_build(store, key, &change, &item.value);
 	if (ret)
 		return ret;
 	/* insert or replace, until no other thread removes or inserts the key in between */
@@ -192,13 +192,13 @@ static int set_plain(struct lath_store *store, struct lath_store_key key, const 
 			ret = lath_index_replace_item(&store->numbers, key.n, item.value, &old);
 	} while (unlikely(ret == -ENOENT));
 	if (unlikely(ret)) {
-		value_drop(store, item.value);
+		lath_value_drop(store, item.value);
 		return ret;
 	}
 	store_changed(store);
 	LATH_ASSERT(old.value != item.value || !word_has_place(item.value));
-	if (old.value) /* a word without a place has nothing to free; value_retire() sees that */
-		value_retire(store, old.value);
+	if (old.value) /* a word without a place has nothing to free; lath_value_retire() sees that */
+		lath_value_retire(store, old.value);
 	return 0;
 }
 
@@ -257,9 +257,9 @@ static int delete_bytes(struct lath_store *store, struct lath_store_key key)
 	/* an expired entry was none for the caller, but is removed */
 	ret = ref_expired(&ref) ? -ENOENT : 0;
 	lath_call_enter();
-	store_count_items(store, -1);
+	lath_store_count_items(store, -1);
 	store_changed(store);
-	value_retire(store, address_word(store, old));
+	lath_value_retire(store, lath_address_word(store, old));
 	lath_call_exit();
 	return ret;
 }

@@ -106,11 +106,11 @@ static int bare_build(struct lath_store *store, const struct lath_store_change *
 		      u64 *word)
 {
 	u64 place;
-	int ret = arena_alloc(&store->arena, size, &place);
+	int ret = lath_arena_alloc(&store->arena, size, &place);
 
 	if (ret)
 		return ret;
-	LATH_ASSERT(size <= BARE_MAX && size <= arena_size(&store->arena, place));
+	LATH_ASSERT(size <= BARE_MAX && size <= lath_arena_size(&store->arena, place));
 	put_parts(arena_at(&store->arena, place), change);
 	*word = size << 40 | place_word(place, WORD_BARE);
 	return 0;
@@ -129,13 +129,13 @@ static int record_build(struct lath_store *store, struct lath_store_key key,
 		return -E2BIG;
 	if (store->arena.limit && size > store->arena.limit) /* however much is evicted */
 		return -EFBIG;
-	ret = arena_alloc(&store->arena,
-			  sizeof(*record) + (change->expires ? sizeof(u64) : 0) + key_size + size,
-			  &place);
+	ret = lath_arena_alloc(
+		&store->arena,
+		sizeof(*record) + (change->expires ? sizeof(u64) : 0) + key_size + size, &place);
 	if (ret)
 		return ret;
 	record = arena_at(&store->arena, place);
-	record->version = arena_version(&store->arena);
+	record->version = lath_arena_version(&store->arena);
 	record->meta = size | key_size << 40 | (change->expires ? RECORD_EXPIRES : 0);
 	at = record->data;
 	if (change->expires) {
@@ -146,14 +146,15 @@ static int record_build(struct lath_store *store, struct lath_store_key key,
 	 * number is found again by it */
 	if (key_size)
 		memcpy(at, key.data ? key.data : &key.n, key_size);
-	LATH_ASSERT((u64)(at + key_size + size - (u8 *)record) <= arena_size(&store->arena, place));
+	LATH_ASSERT((u64)(at + key_size + size - (u8 *)record) <=
+		    lath_arena_size(&store->arena, place));
 	put_parts(at + key_size, change);
 	*word = place_word(place, WORD_RECORD);
 	return 0;
 }
 
-int value_build(struct lath_store *store, struct lath_store_key key,
-		const struct lath_store_change *change, u64 *word)
+int lath_value_build(struct lath_store *store, struct lath_store_key key,
+		     const struct lath_store_change *change, u64 *word)
 {
 	u64 size = change->size + change->tail_size;
 	u8 joined[NIBBLES_MAX];
@@ -179,25 +180,25 @@ int value_build(struct lath_store *store, struct lath_store_key key,
 	return record_build(store, key, change, size, word);
 }
 
-void value_drop(struct lath_store *store, u64 word)
+void lath_value_drop(struct lath_store *store, u64 word)
 {
 	LATH_ASSERT(word);
 	record_mark(store, word, false);
 	if (word_has_place(word))
-		arena_free(&store->arena, word_place(word));
+		lath_arena_free(&store->arena, word_place(word));
 }
 
-void value_retire(struct lath_store *store, u64 word)
+void lath_value_retire(struct lath_store *store, u64 word)
 {
 	LATH_ASSERT(word);
 	lath_call_assert();
 	record_mark(store, word, false);
 	/* readers may look at it until a grace period has passed */
 	if (word_has_place(word))
-		arena_retire(&store->arena, word_place(word));
+		lath_arena_retire(&store->arena, word_place(word));
 }
 
-void value_ref_record(const struct lath_store *store, u64 word, struct lath_store_ref *ref)
+void lath_value_ref_record(const struct lath_store *store, u64 word, struct lath_store_ref *ref)
 {
 	record_ref(word_record(store, word), ref);
 }
@@ -234,7 +235,7 @@ static u64 room_of(const struct lath_store_ref *ref)
 }
 
 /* unreached: chance decides whether there is memory */
-int refs_copy(struct lath_store_ref *refs, size_t n, struct copies **out)
+int lath_refs_copy(struct lath_store_ref *refs, size_t n, struct copies **out)
 {
 	struct copies *copies;
 	u64 size = 0, at = 0;
@@ -270,7 +271,7 @@ int refs_copy(struct lath_store_ref *refs, size_t n, struct copies **out)
 	return 0;
 }
 
-void copies_keep(struct lath_store *store, struct copies *copies)
+void lath_copies_keep(struct lath_store *store, struct copies *copies)
 {
 	LATH_ASSERT(lath_reader_inside(store->rcu) || !copies);
 	if (copies) /* retired now, freed when the caller's section has ended */

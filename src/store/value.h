@@ -16,12 +16,12 @@ static inline struct record *word_record(const struct lath_store *store, u64 wor
 
 /* Builds the word of a new value: 0 | -ENOMEM, -ENOSPC | -E2BIG | -EFBIG: above the limit by
  * itself; to the user -ENOSPC, but no eviction helps */
-int value_build(struct lath_store *store, struct lath_store_key key,
-		const struct lath_store_change *change, u64 *word);
+int lath_value_build(struct lath_store *store, struct lath_store_key key,
+		     const struct lath_store_change *change, u64 *word);
 /* Frees the memory of a word that no reader has seen / after a grace period. */
-void value_drop(struct lath_store *store, u64 word);
-void value_retire(struct lath_store *store, u64 word);
-void value_ref_record(const struct lath_store *store, u64 word, struct lath_store_ref *ref);
+void lath_value_drop(struct lath_store *store, u64 word);
+void lath_value_retire(struct lath_store *store, u64 word);
+void lath_value_ref_record(const struct lath_store *store, u64 word, struct lath_store_ref *ref);
 
 /* value_ref(); forms as word_text(), and FORMS_NIBBLES means that the word has no place. */
 static __always_inline void value_ref_of(const struct lath_store *store, u64 word,
@@ -41,7 +41,7 @@ static __always_inline void value_ref_of(const struct lath_store *store, u64 wor
 		ref->data = arena_at(&store->arena, word_place(word));
 		return;
 	default:
-		value_ref_record(store, word, ref);
+		lath_value_ref_record(store, word, ref);
 	}
 }
 
@@ -85,8 +85,8 @@ static inline void value_prefetch(const struct lath_store *store, u64 word)
  * one block, *copies, or NULL. copies_keep: retires it, so that it is there until the caller's
  * section ends. 0 | -ENOMEM */
 struct copies;
-int refs_copy(struct lath_store_ref *refs, size_t n, struct copies **copies);
-void copies_keep(struct lath_store *store, struct copies *copies);
+int lath_refs_copy(struct lath_store_ref *refs, size_t n, struct copies **copies);
+void lath_copies_keep(struct lath_store *store, struct copies *copies);
 
 /* ---- keys.c ---- */
 
@@ -101,24 +101,24 @@ struct place {
 #define RETRY 1
 
 /* Returns the word of a record that the set of byte keys holds. */
-u64 address_word(const struct lath_store *store, u64 address);
+u64 lath_address_word(const struct lath_store *store, u64 address);
 /* A lath_bytes_key_fn for records. */
-void store_key_of(void *ctx, uint64_t value, struct lath_bytes_key *key);
+void lath_store_key_of(void *ctx, uint64_t value, struct lath_bytes_key *key);
 /* Returns the record of a byte key, valid in the section it was found in, or NULL. */
-const struct record *record_find(struct lath_store *store, struct lath_store_key key);
+const struct record *lath_record_find(struct lath_store *store, struct lath_store_key key);
 /* Returns the word of a key, valid in the section it was found in; 0: the key is absent. */
-u64 word_find(struct lath_store *store, struct lath_store_key key);
+u64 lath_word_find(struct lath_store *store, struct lath_store_key key);
 /* Finds where a key is, or belongs. In a section. */
-void place_find(struct lath_store *store, struct lath_store_key key, struct place *place);
+void lath_place_find(struct lath_store *store, struct lath_store_key key, struct place *place);
 /* Makes `word` the key's word, or with 0 removes the key, if it is still as in *place. In a call
  * and in the same section. 0 | RETRY | -ENOMEM */
-int place_put(struct lath_store *store, const struct place *place, u64 word);
-int keys_init(struct lath_store *store);
+int lath_place_put(struct lath_store *store, const struct place *place, u64 word);
+int lath_keys_init(struct lath_store *store);
 /* Returns whether there are no keys. */
-bool keys_none(struct lath_store *store);
+bool lath_keys_none(struct lath_store *store);
 /* Removes everything; allocates nothing. The caller excludes all other calls. */
-void keys_clear(struct lath_store *store);
+void lath_keys_clear(struct lath_store *store);
 /* Counts keys that were added, or with a negative number removed, in the shard of the thread. */
-void store_count_items(struct lath_store *store, s64 by);
+void lath_store_count_items(struct lath_store *store, s64 by);
 
 #endif /* LATH_STORE_VALUE_H */

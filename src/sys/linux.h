@@ -40,7 +40,7 @@
 #include <linux/wait_bit.h>
 
 /* The kernel's memory manager has macros of these names; the library has functions. */
-#undef node_clear
+#undef lath_node_clear
 #undef free_page
 
 /* Checked builds are for user space; the kernel has KCSAN. */

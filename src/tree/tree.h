@@ -159,10 +159,10 @@ _Static_assert(sizeof(struct tree) <= sizeof(struct lath_index), "fits the publi
 
 /* lath_index_init(); `wide`: entries are points, each with a word beside it in the side column, for
  * set/interval/wide.h. Calls that return items see points. */
-int tree_init(struct lath_index *index, const struct lath_config *config, bool wide);
+int lath_tree_init(struct lath_index *index, const struct lath_config *config, bool wide);
 
 /* Returns all memory that the tree has obtained, in bytes. */
-u64 tree_bytes(struct tree *tree);
+u64 lath_tree_bytes(struct tree *tree);
 
 /* Returns the tree's LATH_ANY_CONTEXT, for another tree that its calls use; 0 in user space. */
 static inline unsigned int any_context(const struct tree *tree)

@@ -128,7 +128,7 @@ void subject_thread_begin(subject *s)
 {
 	FLAVOUR.register_thread();
 	lath_thread_register();
-	hint_build((struct tree *)(void *)&s->list);
+	lath_hint_build((struct tree *)(void *)&s->list);
 }
 
 void subject_thread_end(subject *s)

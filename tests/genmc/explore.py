@@ -208,18 +208,18 @@ BARRIERS = [
      "READ_ONCE(tree->root);", "split: insert 4 | lookup 5", ""),
     ("add_root", "tree/step/post.c", "smp_store_release(&tree->root, node);",
      "WRITE_ONCE(tree->root, node);", "split: insert 4 | lookup 5", ""),
-    ("first_leaf_grow", "tree/step/redistribute.c", "smp_store_release(&tree->root, fresh);",
+    ("lath_first_leaf_grow", "tree/step/redistribute.c", "smp_store_release(&tree->root, fresh);",
      "WRITE_ONCE(tree->root, fresh);", "grow: insert 4 | lookup 3", DEAD),
     ("node_open", "tree/memory/pool.h", "smp_store_release(&node->lockword, version",
      "WRITE_ONCE(node->lockword, version", "split: insert 4 | lookup 5", REACHED),
-    ("gap_ended", "tree/watch/gap.c", "smp_load_acquire(&tree->stripe[i].ended)",
+    ("lath_gap_ended", "tree/watch/gap.c", "smp_load_acquire(&tree->stripe[i].ended)",
      "READ_ONCE(tree->stripe[i].ended)", "holes, two leaves: find 0:1 | erase 2, insert 7", ABOVE),
     ("gap_change_end", "tree/watch/gap.h", "lath_fetch_add_release(&own_stripe(tree)->ended, 1)",
      "lath_fetch_add(&own_stripe(tree)->ended, 1)",
      "holes, two leaves: find 0:1 | erase 2, insert 7", ABOVE),
-    ("gap_begun", "tree/watch/gap.c", "\tsmp_rmb(); /* after all reads of the search", "\t/*",
+    ("lath_gap_begun", "tree/watch/gap.c", "\tsmp_rmb(); /* after all reads of the search", "\t/*",
      "holes, two leaves: find 0:1 | erase 2, insert 7", ACQUIRED),
-    ("gap_begun", "tree/watch/gap.c", "smp_load_acquire(&tree->stripe[i].begun)",
+    ("lath_gap_begun", "tree/watch/gap.c", "smp_load_acquire(&tree->stripe[i].begun)",
      "READ_ONCE(tree->stripe[i].begun)", "holes, two leaves: find 0:1 | erase 2, insert 7", ACQUIRED),
 ]
 
@@ -259,7 +259,7 @@ def is_lock(name):
 def core_files(source, mode):
     if mode == "locks":
         return [source / "lock" / "range_lock.c", source / "lock" / "cycle.c",
-                source / "lock" / "tell.c", HERE / "memory.c"]
+                source / "lock" / "inspect.c", HERE / "memory.c"]
     searched = mode == "holes"
     return [path for path in sorted((source / "tree").glob("*/*.c"))
             if path.name not in PARTS_LEFT_OUT or (searched and path.name == "gap.c")] + \

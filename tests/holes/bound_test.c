@@ -86,7 +86,7 @@ static const struct change {
 	void (*make)(void);
 	uint64_t size, key; /* a request that it makes room for, and its place */
 } changes[] = {
-	{ "erase_item", erase, SIZE, HERE *SIZE },
+	{ "lath_erase_item", erase, SIZE, HERE *SIZE },
 	{ "erase_item_at", erase_at, SIZE, HERE *SIZE },
 	{ "erase_batch", erase_batch, SIZE, HERE *SIZE },
 	{ "erase_range", erase_range, SIZE, HERE *SIZE },

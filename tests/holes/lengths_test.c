@@ -34,12 +34,12 @@ static void load_beside(u64 hole)
 	static struct lath_item items[2];
 
 	lath_index_erase_range(&list, 0, ITEMS * SIZE, NULL, NULL);
-	assert(!lath_index_count(&list) && !best() && lengths_ready(tree_of(&list)));
+	assert(!lath_index_count(&list) && !best() && lath_lengths_ready(tree_of(&list)));
 	items[0] = (struct lath_item){ 0, hole, 1 };
 	items[1] = (struct lath_item){ hole + 1, ITEMS * SIZE - hole - 1, 2 };
 	assert(!lath_index_load_sorted(&list, 2, items, NULL));
-	assert(!lengths_ready(tree_of(&list)));
-	assert(best() == hole && lengths_ready(tree_of(&list)));
+	assert(!lath_lengths_ready(tree_of(&list)));
+	assert(best() == hole && lath_lengths_ready(tree_of(&list)));
 	assert(!lath_index_verify(&list, 5, NULL, 0));
 }
 
@@ -63,20 +63,20 @@ int main(void)
 	assert(!lath_index_erase_item(&list, 8 * SIZE, NULL));
 	assert(best() == 8 * SIZE);
 	lengths = container_of(watcher_of(tree_of(&list)), struct lengths, watcher);
-	assert(lengths && lengths_ready(tree_of(&list)));
+	assert(lengths && lath_lengths_ready(tree_of(&list)));
 
 	failing.fail_at = 1;
 	failing.from_then_on = true;
 	for (i = 10; i < ITEMS; i += 2) /* each makes a run to be filed */
 		assert(!lath_index_erase_item(&list, i * SIZE, NULL));
 	assert(failing.failures && lengths->incomplete && !lengths->crowded);
-	assert(!lengths_ready(tree_of(&list)));
+	assert(!lath_lengths_ready(tree_of(&list)));
 	assert(best() == 8 * SIZE);
 
 	failing.fail_at = 0;
 	failing.from_then_on = false;
 	assert(best() == 8 * SIZE);
-	assert(lengths_ready(tree_of(&list)));
+	assert(lath_lengths_ready(tree_of(&list)));
 	assert(!lath_index_verify(&list, 5, NULL, 0));
 	load_beside(1234);
 	lath_index_fini(&list, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * put_back_test.c - a request puts back the item that its thread erased last (gap_undo), while
+ * put_back_test.c - a request puts back the item that its thread erased last (lath_gap_undo), while
  * another thread changes the tree.
  *
  * Nodes of four entries, two and more levels above the leaves, and lists without memory for more

@@ -187,7 +187,7 @@ static int check_lengths(struct tape *tape)
 	struct tree *tree = tree_of(&list);
 	struct oracle_holes holes;
 
-	if (!oracle.count || !lengths_ready(tree))
+	if (!oracle.count || !lath_lengths_ready(tree))
 		return 0;
 	oracle_measure(&oracle, 0, 0, &holes);
 	EXPECT(tape,

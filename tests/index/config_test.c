@@ -404,7 +404,7 @@ static void dumps(void)
 	assert(!init(LATH_POINTS, 0, NULL)); /* three quarters lie close together */
 	for (i = 0; i < NODE_CAP; i++)
 		add(i < NODE_CAP * 3 / 4 ? i : i << 40, 1);
-	node_reindex(tree_of(&list)->root);
+	lath_node_reindex(tree_of(&list)->root);
 	assert(node_pivoted(tree_of(&list)->root));
 	dump();
 	assert(strstr(text, "\"pivots\":[0,") && !strstr(text, "\"heads\""));

@@ -151,7 +151,7 @@ static void check(u64 (*key)(u64), enum lath_layout layout)
 		unsigned int n[4];
 
 		n[0] = known(list, key, 0, N);
-		hint_build(list);
+		lath_hint_build(list);
 		n[1] = known(list, key, 0, N);
 		assert(key != dense || !steps_down(list)); /* one step leads to each leaf */
 		known(list, key, N, 2 * N);		   /* not there */
@@ -211,7 +211,7 @@ static void misled(void)
 
 	config.layout = LATH_POINTS;
 	list = fill(&public, &config, clustered, false);
-	hint_build(list);
+	lath_hint_build(list);
 	words = list->hint_made->used;
 	for (i = 0; i < words; i++) {
 		u64 *one = hint_word(list->hint, i),
@@ -336,7 +336,7 @@ static void *alloc_and_join(void *ctx, size_t size, size_t align)
 	if (joined && !inside) {
 		inside = true;
 		WRITE_ONCE(joined->hint_due, READ_ONCE(joined->hint_due) | HINT_ALLOCATE);
-		hint_maintain(joined, true);
+		lath_hint_maintain(joined, true);
 		inside = false;
 	}
 	__atomic_fetch_add(&blocks, 1, __ATOMIC_RELAXED);

@@ -375,7 +375,7 @@ static int sum_some(void *arg, const u64 *keys, const u64 *values, size_t n)
 }
 
 /* Counts the entries. */
-static int count_all(void *arg, const u64 *keys, const u64 *values, size_t n)
+static int lath_count_all(void *arg, const u64 *keys, const u64 *values, size_t n)
 {
 	u64 *sum = arg;
 
@@ -401,7 +401,7 @@ static int visits(void)
 	CHECK(sum > 5000 && sum < 999 * 1000);
 	for (last = 0; last < 1000; last++) {
 		sum = 0;
-		CHECK(!lath_index_visit_values(list, 0, last, 1000, count_all, &sum));
+		CHECK(!lath_index_visit_values(list, 0, last, 1000, lath_count_all, &sum));
 		CHECK(sum == last + 1);
 	}
 	return 0;

@@ -36,7 +36,7 @@ static void disturb(const char *point)
 	inside = true;
 	disturbances--;
 	lath_call_enter();
-	leaf = locate_far_locked(tree_of(&list), near_key, FOR_ERASE);
+	leaf = lath_locate_far_locked(tree_of(&list), near_key, FOR_ERASE);
 	node_unlock(leaf);
 	lath_call_exit();
 	inside = false;

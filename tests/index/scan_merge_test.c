@@ -126,7 +126,7 @@ static void hints_without_a_tree(unsigned int items)
 		begin(LATH_POINTS, items);
 		where = NULL;
 		armed = ++n;
-		hint_build(tree_of(&list));
+		lath_hint_build(tree_of(&list));
 		armed = 0;
 		assert(lath_index_get(&list, 1, &value) == !fired);
 		end();

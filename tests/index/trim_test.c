@@ -167,7 +167,7 @@ static void shrink(unsigned int flags, const struct lath_rcu *rcu)
 		erase(&list, i);
 	trim(&list, rcu, before, flags & LATH_NODE_EACH ? 0 : n);
 	small = check(&list, "trimmed", LEFT);
-	table = hint_bytes(tree_of(&list));
+	table = lath_hint_bytes(tree_of(&list));
 	for (i = 0; i < KEYS; i += 11) /* hints and fingers that lead to memory of zeros */
 		CHECK(!lath_index_lookup_item(&list, key_of(i), &item) == (i < LEFT), "lookup");
 	CHECK(!lath_index_lookup_item(&list, 0, &item), "key 0 is that of item 0");
@@ -175,7 +175,7 @@ static void shrink(unsigned int flags, const struct lath_rcu *rcu)
 		CHECK(item.value < LEFT, "cursor");
 	begin(&fresh, LEFT, flags, rcu);
 	lath_index_get_stats(&fresh, &least);
-	fresh_table = hint_bytes(tree_of(&fresh));
+	fresh_table = lath_hint_bytes(tree_of(&fresh));
 	/* gapped leaves are merged less densely than inserts fill them */
 	CHECK(small.levels <= least.levels + (NODE_CAP < 64 || flags & (LATH_GAPPED | LATH_HOLES)),
 	      "%llu levels, %llu when fresh", (unsigned long long)small.levels,
@@ -183,7 +183,7 @@ static void shrink(unsigned int flags, const struct lath_rcu *rcu)
 	CHECK(small.bytes - table <= 2 * least.bytes + CHUNK,
 	      "flags %u: %llu bytes, %llu when fresh", flags, (unsigned long long)small.bytes,
 	      (unsigned long long)least.bytes);
-	/* hint_trim() lets a table stay that is up to four times as large as needed */
+	/* lath_hint_trim() lets a table stay that is up to four times as large as needed */
 	CHECK(table <= 4 * fresh_table + sizeof(struct hint),
 	      "flags %u: a table of %llu, %llu when fresh", flags, (unsigned long long)table,
 	      (unsigned long long)fresh_table);

@@ -127,7 +127,7 @@ static void uneven_leaf(void)
 		assert(!lath_index_insert_item(&list, &(struct lath_item){ uneven_key(i), 1, i },
 					       NULL));
 	leaf = first_leaf();
-	node_reindex(leaf);
+	lath_node_reindex(leaf);
 	assert(node_pivoted(leaf));
 	for (i = 0; i < NODE_CAP; i++)
 		assert(lath_index_get(&list, uneven_key(i), &value) == 1 && value == i);
@@ -199,7 +199,7 @@ static void holes(void)
 	for (i = 0; i < GAP_ROOM; i++)
 		gap_own((struct tree *)(void *)&list, inner)[i] = 0x7fff7fff7fff7fff;
 	assert(!lath_index_verify(&list, 6, NULL, 0));
-	node_side_unknown(inner, 1); /* true, but says nothing */
+	lath_node_side_unknown(inner, 1); /* true, but says nothing */
 	assert(!lath_index_verify(&list, 5, NULL, 0));
 	expect_broken(6, 12, __LINE__);
 	drop();

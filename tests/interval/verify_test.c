@@ -81,9 +81,9 @@ int main(void)
 	class->longest = 98;
 	expect(21);
 	class->longest = 99;
-	assert(!wide_insert(tree_of(class->place[1]), &item)); /* a span of another class */
+	assert(!lath_wide_insert(tree_of(class->place[1]), &item)); /* a span of another class */
 	expect(21);
-	assert(!wide_erase(tree_of(class->place[1]), &item));
+	assert(!lath_wide_erase(tree_of(class->place[1]), &item));
 	assert(!lath_intervals_verify(&set, report, sizeof(report)));
 	*report = 0;
 	tree_of(class->place[0])->root->low = 1;

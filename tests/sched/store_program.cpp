@@ -11,7 +11,7 @@
 #include <cstring>
 
 // src/store/arena.h: the calling thread takes memory of this shard
-extern "C" unsigned arena_borrow_shard(unsigned number);
+extern "C" unsigned lath_arena_borrow_shard(unsigned number);
 
 using namespace lin;
 
@@ -85,7 +85,7 @@ public:
     void build() override {
         if (lath_store_open(&store_, "mem:", &options_))
             sched_fail("lath_store_open failed", nullptr, nullptr);
-        arena_borrow_shard(0);
+        lath_arena_borrow_shard(0);
         for (const planned& p : loaded_)
             make(p, 0);
         calls_.before = content();
@@ -95,7 +95,7 @@ public:
     void begin() override { calls_.begin(); }
 
     void run(unsigned fiber) override {
-        arena_borrow_shard(fiber);
+        lath_arena_borrow_shard(fiber);
         for (const planned& p : plan_[fiber])
             make(p, fiber);
     }

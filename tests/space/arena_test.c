@@ -33,7 +33,7 @@ static void begin(bool dense, u64 seed)
 	t.arena.shown = &t.shown;
 	t.arena.most = t.most;
 	lath_spin_lock(&t.arena.lock);
-	arena_open(&t.arena, 7);
+	lath_arena_open(&t.arena, 7);
 }
 
 /* Returns whether n units from `unit` on are all taken (`taken`), or all free. */
@@ -72,7 +72,7 @@ static void take(u64 n)
 {
 	u64 natural = 1ull << log2_up(n), unit;
 
-	if (arena_alloc_units(&t.arena, n, n, &unit)) {
+	if (lath_arena_alloc_units(&t.arena, n, n, &unit)) {
 		assert(t.arena.dense || !(unit & (natural - 1)));
 		hold(unit, n);
 	} else if (!t.arena.dense && (n <= 32 || n == natural)) {
@@ -90,7 +90,7 @@ static void take_within(u64 n)
 		last = first + draw(&t.random, ARENA_UNITS - first);
 	}
 	expected = place(n, align, first, last);
-	if (arena_alloc_within(&t.arena, n, align, first, last, &unit)) {
+	if (lath_arena_alloc_within(&t.arena, n, align, first, last, &unit)) {
 		assert((long)unit == expected);
 		hold(unit, n);
 	} else {
@@ -103,7 +103,7 @@ static void take_blocks(void)
 	unsigned int order = t.arena.dense ? 0 : draw(&t.random, 7), got, i;
 	u64 unit[8];
 
-	got = arena_alloc_blocks(&t.arena, order, 8, unit);
+	got = lath_arena_alloc_blocks(&t.arena, order, 8, unit);
 	for (i = 0; i < got; i++)
 		hold(unit[i], 1ull << order);
 	if (got < 8)
@@ -116,7 +116,7 @@ static void take_at(u64 n)
 	u64 unit = draw(&t.random, ARENA_UNITS - n + 1);
 	bool free = all(unit, n, false);
 
-	assert(arena_reserve(&t.arena, unit, n) == free);
+	assert(lath_arena_reserve(&t.arena, unit, n) == free);
 	if (free)
 		hold(unit, n);
 }
@@ -128,21 +128,21 @@ static void give(void)
 	u64 unit = t.held[i].unit, n = t.held[i].n, part = 1 + draw(&t.random, n);
 
 	if (unit + n < ARENA_UNITS && !t.taken[unit + n])
-		assert(!arena_free_units(&t.arena, unit, n + 1));
+		assert(!lath_arena_free_units(&t.arena, unit, n + 1));
 	if (how == 0 && part < n) {
-		assert(arena_free_units(&t.arena, unit, part));
+		assert(lath_arena_free_units(&t.arena, unit, part));
 		memset(&t.taken[unit], false, part);
 		t.held[i].unit += part;
 		t.held[i].n -= part;
 		return;
 	}
 	if (how == 1 && part < n) {
-		assert(arena_free_units(&t.arena, unit + n - part, part));
+		assert(lath_arena_free_units(&t.arena, unit + n - part, part));
 		memset(&t.taken[unit + n - part], false, part);
 		t.held[i].n -= part;
 		return;
 	}
-	assert(arena_free_units(&t.arena, unit, n));
+	assert(lath_arena_free_units(&t.arena, unit, n));
 	memset(&t.taken[unit], false, n);
 	t.held[i] = t.held[--t.count];
 }
@@ -167,11 +167,11 @@ static void run(bool dense, u64 seed)
 			take_blocks();
 		else
 			take_at(size());
-		assert(arena_sound(&t.arena));
+		assert(lath_arena_sound(&t.arena));
 	}
 	while (t.count)
 		give();
-	assert(arena_sound(&t.arena) && t.arena.free == ARENA_UNITS);
+	assert(lath_arena_sound(&t.arena) && t.arena.free == ARENA_UNITS);
 	lath_spin_unlock(&t.arena.lock);
 }
 
@@ -179,11 +179,11 @@ static void run(bool dense, u64 seed)
 static void run_grows(void)
 {
 	begin(false, 1);
-	assert(arena_reserve(&t.arena, 0, ARENA_UNITS) && arena_sound(&t.arena));
-	assert(arena_free_units(&t.arena, 256, 128) && arena_sound(&t.arena));
-	assert(arena_free_units(&t.arena, 384, 32) && arena_sound(&t.arena) &&
+	assert(lath_arena_reserve(&t.arena, 0, ARENA_UNITS) && lath_arena_sound(&t.arena));
+	assert(lath_arena_free_units(&t.arena, 256, 128) && lath_arena_sound(&t.arena));
+	assert(lath_arena_free_units(&t.arena, 384, 32) && lath_arena_sound(&t.arena) &&
 	       t.shown == grade_needed(160));
-	assert(arena_free_units(&t.arena, 248, 8) && arena_sound(&t.arena));
+	assert(lath_arena_free_units(&t.arena, 248, 8) && lath_arena_sound(&t.arena));
 	lath_spin_unlock(&t.arena.lock);
 }
 

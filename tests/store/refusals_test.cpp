@@ -10,7 +10,7 @@
 using namespace storetest;
 
 // src/store/arena.h is C
-extern "C" std::uint64_t pages_available(const char* root);
+extern "C" std::uint64_t lath_pages_available(const char* root);
 
 TEST_CASE("options without their size are refused") {
     lath_store* s = nullptr;
@@ -147,22 +147,22 @@ TEST_CASE("what is available is what the machine has and every control group lea
         write_file(root + name, text);
     };
     const std::uint64_t mib = 1 << 20;
-    CHECK(pages_available(root.c_str()) == ~std::uint64_t{0});
+    CHECK(lath_pages_available(root.c_str()) == ~std::uint64_t{0});
     put("proc/meminfo", "MemTotal: 9999999 kB\nMemAvailable:   1024000 kB\n");
-    CHECK(pages_available(root.c_str()) == 1000 * mib);
+    CHECK(lath_pages_available(root.c_str()) == 1000 * mib);
     put("proc/self/cgroup", "0::/a/b\n");
-    CHECK(pages_available(root.c_str()) == 1000 * mib);
+    CHECK(lath_pages_available(root.c_str()) == 1000 * mib);
     put("sys/fs/cgroup/a/b/memory.max", "max\n");
     put("sys/fs/cgroup/a/memory.max", std::to_string(500 * mib) + "\n");
     put("sys/fs/cgroup/a/memory.current", std::to_string(100 * mib) + "\n");
-    CHECK(pages_available(root.c_str()) == 400 * mib);
+    CHECK(lath_pages_available(root.c_str()) == 400 * mib);
     put("sys/fs/cgroup/a/memory.stat", "anon 5\ninactive_file " + std::to_string(30 * mib) + "\n");
-    CHECK(pages_available(root.c_str()) == 430 * mib);
+    CHECK(lath_pages_available(root.c_str()) == 430 * mib);
     put("sys/fs/cgroup/memory.max", std::to_string(50 * mib) + "\n"); // a container's own
     put("sys/fs/cgroup/memory.current", std::to_string(60 * mib) + "\n");
-    CHECK(pages_available(root.c_str()) == 0);
+    CHECK(lath_pages_available(root.c_str()) == 0);
     put("proc/self/cgroup", "5:cpu:/x\n4:memory:/c\n");
     put("sys/fs/cgroup/memory/c/memory.limit_in_bytes", std::to_string(300 * mib) + "\n");
     put("sys/fs/cgroup/memory/c/memory.usage_in_bytes", std::to_string(10 * mib) + "\n");
-    CHECK(pages_available(root.c_str()) == 290 * mib);
+    CHECK(lath_pages_available(root.c_str()) == 290 * mib);
 }

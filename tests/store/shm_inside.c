@@ -74,7 +74,7 @@ struct census {
 
 static void count_word(struct census *c, u64 word)
 {
-	c->bytes += arena_size(&c->store->arena, word_place(word));
+	c->bytes += lath_arena_size(&c->store->arena, word_place(word));
 	c->records++;
 	c->unmarked += !place_marked(c->store->mark, word_place(word));
 }
@@ -88,7 +88,7 @@ static void count_words(struct census *c)
 
 	lath_bytes_cursor_init(&cursor, &c->store->set);
 	while (c->store->keys == LATH_STORE_BYTES && lath_bytes_cursor_next(&cursor, &value))
-		count_word(c, address_word(c->store, value));
+		count_word(c, lath_address_word(c->store, value));
 	if (c->store->keys == LATH_STORE_BYTES)
 		return;
 	do {
@@ -120,7 +120,7 @@ static int verify(struct lath_store *in, char *why, size_t why_size)
 		return -1;
 	count_words(&c);
 	marks = count_marks(in);
-	arena_numbers(&in->arena, &numbers);
+	lath_arena_numbers(&in->arena, &numbers);
 	if (c.unmarked || marks != c.records) {
 		snprintf(why, why_size,
 			 "%llu records in the index, %llu of them unmarked, %llu marks",
@@ -140,13 +140,13 @@ static int verify(struct lath_store *in, char *why, size_t why_size)
 
 int shm_inside_verify(struct lath_store *store, char *why, size_t why_size)
 {
-	int ret = shm_enter(shm_of(store), true); /* the arenas' locks */
+	int ret = lath_shm_enter(shm_of(store), true); /* the arenas' locks */
 
 	if (ret) {
 		snprintf(why, why_size, "recovery: %d", ret);
 		return -1;
 	}
 	ret = verify(store->inside, why, why_size);
-	shm_leave(shm_of(store));
+	lath_shm_leave(shm_of(store));
 	return ret;
 }

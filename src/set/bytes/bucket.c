@@ -35,7 +35,7 @@ static u32 room_of(u32 groups)
 	return groups * GROUP_SLOTS - groups / 4;
 }
 
-struct bucket *bucket_new(struct bytes_set *set, u32 count, u64 base)
+struct bucket *lath_bucket_new(struct bytes_set *set, u32 count, u64 base)
 {
 	u32 kept = base <= BASE_MAX ? (u32)(base + 7) / 8 : 0, groups = 1, pad = 0;
 	u32 most = max(count, BUCKET_MAX), room = min(count + count / (count < 8 ? 4 : 8), most);
@@ -50,7 +50,7 @@ struct bucket *bucket_new(struct bytes_set *set, u32 count, u64 base)
 	}
 	LATH_ASSERT(room >= count);
 	LATH_ASSERT(words_of(groups, room) + kept <= 255); /* `front` is a byte */
-	block = bytes_alloc(set, bucket_size(groups, room, kept), 16);
+	block = lath_bytes_alloc(set, bucket_size(groups, room, kept), 16);
 	if (!block)
 		return NULL;
 	if (groups > 1)
@@ -67,22 +67,22 @@ struct bucket *bucket_new(struct bytes_set *set, u32 count, u64 base)
 	return bucket;
 }
 
-void bucket_drop(struct bucket *bucket)
+void lath_bucket_drop(struct bucket *bucket)
 {
-	bytes_free(bucket->set, (char *)bucket - bucket->pad,
-		   bucket_size(bucket->groups, bucket->room, bucket->kept));
+	lath_bytes_free(bucket->set, (char *)bucket - bucket->pad,
+			bucket_size(bucket->groups, bucket->room, bucket->kept));
 }
 
 static void bucket_retired(struct lath_rcu_head *head)
 {
 	lath_retired();
 	lath_call_enter();
-	bucket_drop(container_of(head, struct bucket, rcu));
+	lath_bucket_drop(container_of(head, struct bucket, rcu));
 	lath_call_exit();
 	lath_retired_end();
 }
 
-void bucket_retire(struct bucket *bucket)
+void lath_bucket_retire(struct bucket *bucket)
 {
 	LATH_ASSERT(bucket->gone); /* never changes back: needs no lock */
 	if (!READ_ONCE(bucket->set->retired))
@@ -92,7 +92,7 @@ void bucket_retire(struct bucket *bucket)
 
 /* ---- versions ---- */
 
-u32 bucket_read(struct bucket *bucket)
+u32 lath_bucket_read(struct bucket *bucket)
 {
 	unsigned int rounds = 0;
 	u32 version;
@@ -104,9 +104,9 @@ u32 bucket_read(struct bucket *bucket)
 	return version;
 }
 
-bool bucket_same(struct bucket *bucket, u32 version)
+bool lath_bucket_same(struct bucket *bucket, u32 version)
 {
-	LATH_ASSERT(!(version & 1)); /* from bucket_read() */
+	LATH_ASSERT(!(version & 1)); /* from lath_bucket_read() */
 	smp_rmb();		     /* pairs with change_begin */
 	return READ_ONCE(bucket->version) == version;
 }
@@ -115,13 +115,13 @@ static void change_begin(struct bucket *bucket)
 {
 	LATH_ASSERT(lath_spin_mine(&bucket->lock) && !bucket->gone && !(bucket->version & 1));
 	WRITE_ONCE(bucket->version, bucket->version + 1);
-	smp_wmb(); /* pairs with bucket_same */
+	smp_wmb(); /* pairs with lath_bucket_same */
 }
 
 static void change_end(struct bucket *bucket)
 {
 	LATH_ASSERT(lath_spin_mine(&bucket->lock) && bucket->version & 1);
-	smp_store_release(&bucket->version, bucket->version + 1); /* pairs with bucket_read */
+	smp_store_release(&bucket->version, bucket->version + 1); /* pairs with lath_bucket_read */
 }
 
 /* ---- searching ---- */
@@ -175,7 +175,7 @@ static int compare_base(struct bytes_set *set, struct bucket *bucket, u32 i,
 	int c = most ? memcmp(want->data, data, most) : 0;
 
 	if (bucket->tags || c || want->size < begin.size)
-		return bytes_compare(want, &begin);
+		return lath_bytes_compare(want, &begin);
 	return 0;
 }
 
@@ -223,17 +223,17 @@ static __always_inline void warm(u64 word, bool groups, bool change)
 			prefetch(at);
 }
 
-void bucket_warm_all(u64 word)
+void lath_bucket_prefetch_all(u64 word)
 {
 	warm(word, true, false);
 }
 
-void bucket_warm_change(u64 word)
+void lath_bucket_prefetch_change(u64 word)
 {
 	warm(word, false, true);
 }
 
-struct spot bucket_seek(struct bytes_set *set, struct bucket *bucket, const struct want *want)
+struct spot lath_bucket_seek(struct bytes_set *set, struct bucket *bucket, const struct want *want)
 {
 	u32 used = bucket_used(bucket), end;
 	u64 slice = slice_in(bucket, want);
@@ -251,7 +251,7 @@ struct spot bucket_seek(struct bytes_set *set, struct bucket *bucket, const stru
 		u32 middle = (spot.i + end) / 2;
 
 		key = key_at(set, bucket, middle);
-		c = bytes_compare(want, &key);
+		c = lath_bytes_compare(want, &key);
 		if (!c) {
 			spot.i = middle;
 			spot.equal = true;
@@ -262,7 +262,7 @@ struct spot bucket_seek(struct bytes_set *set, struct bucket *bucket, const stru
 		else
 			spot.i = middle + 1;
 	}
-	LATH_ASSERT(spot.i <= used); /* true without bucket_same() as well */
+	LATH_ASSERT(spot.i <= used); /* true without lath_bucket_same() as well */
 	return spot;
 }
 
@@ -301,7 +301,7 @@ static u32 find_place(struct bytes_set *set, const u64 *entry, u32 groups, u32 h
 	return 0;
 }
 
-u64 bucket_get(struct bytes_set *set, const struct place *place, const struct want *want)
+u64 lath_bucket_get(struct bytes_set *set, const struct place *place, const struct want *want)
 {
 	const u64 *entry = word_entry(place->word);
 	u32 hash = hash_of(want, place->layer), groups = word_groups(place->word), version, word;
@@ -313,15 +313,15 @@ u64 bucket_get(struct bytes_set *set, const struct place *place, const struct wa
 	prefetch(&entry[group_of(hash, groups)]); /* together with the version */
 	prefetch(&entry[group_after(group_of(hash, groups), groups)]);
 	do {
-		version = bucket_read(bucket);
+		version = lath_bucket_read(bucket);
 		word = find_place(set, entry, groups, hash, want, 0);
 		lath_delay("bucket: place found, record not yet read");
 		value = word ? READ_ONCE(entry[word]) : 0;
-	} while (unlikely(!bucket_same(bucket, version)));
+	} while (unlikely(!lath_bucket_same(bucket, version)));
 	return value;
 }
 
-void bucket_warm(const struct place *place, const struct want *want)
+void lath_bucket_prefetch(const struct place *place, const struct want *want)
 {
 	u32 hash = hash_of(want, place->layer), groups = word_groups(place->word);
 
@@ -329,7 +329,7 @@ void bucket_warm(const struct place *place, const struct want *want)
 	prefetch(&word_entry(place->word)[group_of(hash, groups)]);
 }
 
-void bucket_warm_record(const struct place *place, const struct want *want)
+void lath_bucket_prefetch_record(const struct place *place, const struct want *want)
 {
 	const u64 *entry = word_entry(place->word);
 	u32 hash = hash_of(want, place->layer);
@@ -353,8 +353,8 @@ static void put_entry(struct bucket *bucket, u32 i, u32 hash, u64 slice, u64 val
 	smp_store_release(bucket_order(bucket, i), (u8)word); /* pairs with bucket_value */
 }
 
-void bucket_append(struct bytes_set *set, struct bucket *bucket, const struct layer *layer,
-		   u64 value)
+void lath_bucket_append(struct bytes_set *set, struct bucket *bucket, const struct layer *layer,
+			u64 value)
 {
 	struct want key = key_of(set, value);
 
@@ -362,7 +362,7 @@ void bucket_append(struct bytes_set *set, struct bucket *bucket, const struct la
 	put_entry(bucket, bucket->used++, hash_of(&key, layer), 0, value);
 }
 
-void bucket_sort_out(struct bytes_set *set, struct bucket *bucket)
+void lath_bucket_sort_out(struct bytes_set *set, struct bucket *bucket)
 {
 	struct want first = key_at(set, bucket, 0), last = key_at(set, bucket, bucket->used - 1u);
 	u32 i;
@@ -407,8 +407,8 @@ static void move_entries(struct bucket *bucket, u32 to, u32 i, u32 n)
 	move_bytes(bucket_choice(bucket, to), bucket_choice(bucket, i), n);
 }
 
-int bucket_insert(struct bytes_set *set, const struct place *place, const struct want *want,
-		  u64 value, u64 *there)
+int lath_bucket_insert(struct bytes_set *set, const struct place *place, const struct want *want,
+		       u64 value, u64 *there)
 {
 	struct bucket *bucket = bucket_of(place->word);
 	struct spot spot;
@@ -423,7 +423,7 @@ int bucket_insert(struct bytes_set *set, const struct place *place, const struct
 		ret = LOOK_AGAIN;
 		goto out;
 	}
-	spot = bucket_seek(set, bucket, want);
+	spot = lath_bucket_seek(set, bucket, want);
 	if (spot.equal) {
 		*there = *bucket_value(bucket, spot.i);
 		ret = -EEXIST;
@@ -465,12 +465,12 @@ static void copy_entries(struct bucket *to, struct bucket *from, u32 used, u32 a
 	}
 }
 
-struct bucket *bucket_copy_with(struct bytes_set *set, const struct place *place, u32 version,
-				const struct want *want, u64 value, int *ret, u64 *there)
+struct bucket *lath_bucket_copy_with(struct bytes_set *set, const struct place *place, u32 version,
+				     const struct want *want, u64 value, int *ret, u64 *there)
 {
 	struct bucket *bucket = bucket_of(place->word);
 	u32 used = bucket_used(bucket);
-	struct bucket *copy = bucket_new(set, used + 1, bucket->offset);
+	struct bucket *copy = lath_bucket_new(set, used + 1, bucket->offset);
 	struct spot spot;
 
 	*ret = -ENOMEM;
@@ -480,8 +480,8 @@ struct bucket *bucket_copy_with(struct bytes_set *set, const struct place *place
 	copy->tags = bucket->tags;
 	if (copy->kept)
 		memcpy(bucket_base(copy), base_of(set, bucket, 0), copy->offset);
-	spot = bucket_seek(set, bucket, want);
-	/* It is being changed. Go on with a place that the copy has: bucket_same() rejects it. */
+	spot = lath_bucket_seek(set, bucket, want);
+	/* It is being changed. Go on with a place that the copy has: lath_bucket_same() rejects it. */
 	if (spot.i > used)
 		spot.i = used;
 	copy_entries(copy, bucket, used, spot.i);
@@ -489,18 +489,18 @@ struct bucket *bucket_copy_with(struct bytes_set *set, const struct place *place
 	copy->used = (u8)(used + 1);
 	if (spot.equal)
 		*there = READ_ONCE(*bucket_value(bucket, spot.i));
-	*ret = !bucket_same(bucket, version) ? LOOK_AGAIN : spot.equal ? -EEXIST : 0;
+	*ret = !lath_bucket_same(bucket, version) ? LOOK_AGAIN : spot.equal ? -EEXIST : 0;
 	if (*ret) {
-		bucket_drop(copy);
+		lath_bucket_drop(copy);
 		return NULL;
 	}
 	/* the key left what the records agreed in: base and slices are those of the larger set */
 	if (spot.other)
-		bucket_sort_out(set, copy);
+		lath_bucket_sort_out(set, copy);
 	return copy;
 }
 
-int bucket_replace(const struct place *place, u32 version, u64 word)
+int lath_bucket_replace(const struct place *place, u32 version, u64 word)
 {
 	struct bucket *bucket = bucket_of(place->word);
 	int ret;
@@ -516,7 +516,7 @@ int bucket_replace(const struct place *place, u32 version, u64 word)
 	}
 	lath_spin_unlock(&bucket->lock);
 	if (!ret)
-		bucket_retire(bucket);
+		lath_bucket_retire(bucket);
 	return ret;
 }
 
@@ -545,8 +545,8 @@ static bool take_out(const struct place *place, struct bucket *bucket, u32 word)
 	return !ret;
 }
 
-int bucket_change(struct bytes_set *set, const struct place *place, const struct want *want,
-		  u64 expected, u64 value, u64 *there)
+int lath_bucket_change(struct bytes_set *set, const struct place *place, const struct want *want,
+		       u64 expected, u64 value, u64 *there)
 {
 	struct bucket *bucket = bucket_of(place->word);
 	u32 hash = hash_of(want, place->layer), word = 0;
@@ -584,7 +584,7 @@ int bucket_change(struct bytes_set *set, const struct place *place, const struct
 out:
 	lath_spin_unlock(&bucket->lock);
 	if (left)
-		bucket_retire(bucket);
+		lath_bucket_retire(bucket);
 	return ret;
 }
 
@@ -601,7 +601,7 @@ static bool is_placed(struct bytes_set *set, struct bucket *bucket, u32 i, u32 h
 		       word;
 }
 
-bool bucket_true(struct bytes_set *set, struct bucket *bucket, const struct place *place)
+bool lath_bucket_true(struct bytes_set *set, struct bucket *bucket, const struct place *place)
 {
 	struct want first = key_at(set, bucket, 0), before = first;
 	u32 i;
@@ -615,9 +615,10 @@ bool bucket_true(struct bytes_set *set, struct bucket *bucket, const struct plac
 	for (i = 0; i < bucket->used; i++) {
 		struct want key = key_at(set, bucket, i);
 		u64 slice = slice_in(bucket, &key);
-		u64 fork = bytes_fork(&first, &key);
+		u64 fork = lath_bytes_fork(&first, &key);
 
-		if (*bucket_slice(bucket, i) != slice || (i && bytes_compare(&before, &key) >= 0))
+		if (*bucket_slice(bucket, i) != slice ||
+		    (i && lath_bytes_compare(&before, &key) >= 0))
 			return false;
 		if (!is_placed(set, bucket, i, hash_of(&key, place->layer)))
 			return false;
@@ -625,7 +626,7 @@ bool bucket_true(struct bytes_set *set, struct bucket *bucket, const struct plac
 				 : bucket->offset && (key.size < bucket->offset ||
 						      memcmp(key.data, first.data, bucket->offset)))
 			return false;
-		if (!place_holds(place, &key))
+		if (!lath_place_holds(place, &key))
 			return false;
 		before = key;
 	}

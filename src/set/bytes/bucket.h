@@ -40,7 +40,7 @@ static inline u64 bucket_word(const struct bucket *bucket)
 /* The number of records that a reader may look at: their entries were filled in before. */
 static inline u32 bucket_used(struct bucket *bucket)
 {
-	u32 used = smp_load_acquire(&bucket->used); /* pairs with bucket_insert */
+	u32 used = smp_load_acquire(&bucket->used); /* pairs with lath_bucket_insert */
 
 	return min(used, (u32)bucket->room);
 }
@@ -87,47 +87,47 @@ struct spot {
 };
 
 /* Returns the version of a bucket that no writer is changing / whether it is still the same one. */
-u32 bucket_read(struct bucket *bucket);
-bool bucket_same(struct bucket *bucket, u32 version);
-/* Find a spot. In a section; the result counts if bucket_same() says so, or with the bucket
+u32 lath_bucket_read(struct bucket *bucket);
+bool lath_bucket_same(struct bucket *bucket, u32 version);
+/* Find a spot. In a section; the result counts if lath_bucket_same() says so, or with the bucket
  * locked. */
-struct spot bucket_seek(struct bytes_set *set, struct bucket *bucket, const struct want *want);
+struct spot lath_bucket_seek(struct bytes_set *set, struct bucket *bucket, const struct want *want);
 /* Find the record with this key. Returns its value or 0. In a section. */
-u64 bucket_get(struct bytes_set *set, const struct place *place, const struct want *want);
-/* Prefetch what bucket_get() will read of the bucket / the record that it will look at first. In a
- * section. */
-void bucket_warm(const struct place *place, const struct want *want);
+u64 lath_bucket_get(struct bytes_set *set, const struct place *place, const struct want *want);
+/* Prefetch what lath_bucket_get() will read of the bucket / the record that it will look at first.
+ * In a section. */
+void lath_bucket_prefetch(const struct place *place, const struct want *want);
 /* Prefetch all of a bucket, for reading / for a change, but not its groups. */
-void bucket_warm_all(u64 word);
-void bucket_warm_change(u64 word);
-void bucket_warm_record(const struct place *place, const struct want *want);
+void lath_bucket_prefetch_all(u64 word);
+void lath_bucket_prefetch_change(u64 word);
+void lath_bucket_prefetch_record(const struct place *place, const struct want *want);
 /* Make a bucket with room for `count` records, and some more, that agree in at most `base` bytes.
  * NULL: no memory. */
-struct bucket *bucket_new(struct bytes_set *set, u32 count, u64 base);
+struct bucket *lath_bucket_new(struct bytes_set *set, u32 count, u64 base);
 /* For a bucket of the layer that no other thread has seen: append a record; when it has all of
  * them, in order, fill in base and slices. */
-void bucket_append(struct bytes_set *set, struct bucket *bucket, const struct layer *layer,
-		   u64 value);
-void bucket_sort_out(struct bytes_set *set, struct bucket *bucket);
+void lath_bucket_append(struct bytes_set *set, struct bucket *bucket, const struct layer *layer,
+			u64 value);
+void lath_bucket_sort_out(struct bytes_set *set, struct bucket *bucket);
 /* Free a bucket that no other thread has seen / after a grace period. */
-void bucket_drop(struct bucket *bucket);
-void bucket_retire(struct bucket *bucket);
+void lath_bucket_drop(struct bucket *bucket);
+void lath_bucket_retire(struct bucket *bucket);
 /* Insert into the bucket at a place: 0 | LOOK_AGAIN | -EEXIST (*there) | -ENOSPC: it must be
  * replaced by another one. In a call, in a section. */
-int bucket_insert(struct bytes_set *set, const struct place *place, const struct want *want,
-		  u64 value, u64 *there);
+int lath_bucket_insert(struct bytes_set *set, const struct place *place, const struct want *want,
+		       u64 value, u64 *there);
 /* Replace the record with this key by `value`, or erase it if that is 0. expected: 0 or what it
  * must be. *there: what was there. 0 | LOOK_AGAIN | -ENOENT | -EAGAIN. In a call, in a section. */
-int bucket_change(struct bytes_set *set, const struct place *place, const struct want *want,
-		  u64 expected, u64 value, u64 *there);
+int lath_bucket_change(struct bytes_set *set, const struct place *place, const struct want *want,
+		       u64 expected, u64 value, u64 *there);
 /* Copy the bucket at the place, whose version was `version`, with the record added: for a bucket
  * without room. NULL: *ret is -ENOMEM, LOOK_AGAIN or -EEXIST (*there). */
-struct bucket *bucket_copy_with(struct bytes_set *set, const struct place *place, u32 version,
-				const struct want *want, u64 value, int *ret, u64 *there);
+struct bucket *lath_bucket_copy_with(struct bytes_set *set, const struct place *place, u32 version,
+				     const struct want *want, u64 value, int *ret, u64 *there);
 /* Put a word in the place of a bucket if that still has this version, and retire the bucket. 0 |
  * LOOK_AGAIN. In a call, in a section. */
-int bucket_replace(const struct place *place, u32 version, u64 word);
+int lath_bucket_replace(const struct place *place, u32 version, u64 word);
 /* Is the bucket sound? Nobody writes. */
-bool bucket_true(struct bytes_set *set, struct bucket *bucket, const struct place *place);
+bool lath_bucket_true(struct bytes_set *set, struct bucket *bucket, const struct place *place);
 
 #endif /* LATH_INDEX_BYTES_BUCKET_H */

@@ -145,7 +145,7 @@ struct bytes_set {
 	const struct lath_bytes_records *records;
 	struct lath_bytes_records own_records;
 	struct lath_allocator own_allocator;
-	u64 (*weight)(u64 word); /* with LATH_RANKS: word_weight(), else NULL */
+	u64 (*weight)(u64 word); /* with LATH_RANKS: lath_word_weight(), else NULL */
 	u64 flip;		 /* of tags: ~0 if the order is descending */
 	const struct lath_rcu *rcu;
 	bool retired; /* a bucket was handed to reclamation: wait for it at the end */

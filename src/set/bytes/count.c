@@ -7,7 +7,7 @@
 #include "set/bytes/row.h"
 #include "tree/watch/rank.h"
 
-u64 word_weight(u64 word)
+u64 lath_word_weight(u64 word)
 {
 	u64 value[ROW_MAX];
 
@@ -17,13 +17,13 @@ u64 word_weight(u64 word)
 	case FORM_BUCKET:
 		return READ_ONCE(bucket_of(word)->used);
 	case FORM_ROW:
-		return row_read(word, value);
+		return lath_row_read(word, value);
 	default:
 		return lath_count_shown(&layer_of(word)->total);
 	}
 }
 
-void count_changed(struct bytes_set *set, const struct place *place, int by)
+void lath_count_changed(struct bytes_set *set, const struct place *place, int by)
 {
 	struct layer *layer = place->layer, *up;
 	u64 slice = place->slice;
@@ -32,7 +32,7 @@ void count_changed(struct bytes_set *set, const struct place *place, int by)
 	LATH_ASSERT(set->weight && (by == 1 || by == -1));
 	LATH_ASSERT(lath_reader_inside(set->rcu));
 	for (;;) {
-		count_weight_changed(tree_of(&layer->index), slice);
+		lath_count_weight_changed(tree_of(&layer->index), slice);
 		if (layer == &set->root)
 			return;
 		/* one locked section for both: a layer that comes between has either this total
@@ -49,7 +49,7 @@ void count_changed(struct bytes_set *set, const struct place *place, int by)
 	}
 }
 
-int count_layer_above(const struct place *place, struct layer *layer)
+int lath_count_layer_above(const struct place *place, struct layer *layer)
 {
 	struct layer *below = layer_of(place->word);
 	int ret;
@@ -78,9 +78,9 @@ static u64 before_in_bucket(struct bytes_set *set, u64 word, const struct want *
 	u32 version;
 
 	do {
-		version = bucket_read(bucket);
-		spot = bucket_seek(set, bucket, want);
-	} while (unlikely(!bucket_same(bucket, version)));
+		version = lath_bucket_read(bucket);
+		spot = lath_bucket_seek(set, bucket, want);
+	} while (unlikely(!lath_bucket_same(bucket, version)));
 	return spot.i + (spot.equal && behind);
 }
 
@@ -88,7 +88,7 @@ static u64 before_in_bucket(struct bytes_set *set, u64 word, const struct want *
 static bool record_before(struct bytes_set *set, u64 value, const struct want *want, bool behind)
 {
 	struct want key = key_of(set, value);
-	int c = bytes_compare(want, &key);
+	int c = lath_bytes_compare(want, &key);
 
 	return c > 0 || (!c && behind);
 }
@@ -112,7 +112,7 @@ static u64 before_in_word(struct bytes_set *set, u64 word, const struct want *wa
 	case FORM_BUCKET:
 		return before_in_bucket(set, word, want, behind);
 	case FORM_ROW:
-		n = row_read(word, value);
+		n = lath_row_read(word, value);
 		if (!n)
 			return ROW_LEFT;
 		while (i < n && record_before(set, value[i], want, behind))
@@ -120,7 +120,7 @@ static u64 before_in_word(struct bytes_set *set, u64 word, const struct want *wa
 		return i;
 	default:
 		/* all records of the layer are on one side of the key, or the way goes on in it */
-		side = layer_side(layer_of(word), want);
+		side = lath_layer_side(layer_of(word), want);
 		if (!side)
 			*below = layer_of(word);
 		return side > 0 ? lath_count_shown(&layer_of(word)->total) : 0;
@@ -172,14 +172,14 @@ static u64 record_at(u64 word, u64 left)
 	case FORM_BUCKET:
 		bucket = bucket_of(word);
 		do {
-			version = bucket_read(bucket);
+			version = lath_bucket_read(bucket);
 			value = left < bucket_used(bucket)
 					? READ_ONCE(*bucket_value(bucket, (u32)left))
 					: 0;
-		} while (unlikely(!bucket_same(bucket, version)));
+		} while (unlikely(!lath_bucket_same(bucket, version)));
 		return value;
 	case FORM_ROW:
-		return left < row_read(word, row) ? row[left] : 0;
+		return left < lath_row_read(word, row) ? row[left] : 0;
 	default:
 		return left ? 0 : word;
 	}
@@ -193,7 +193,7 @@ static int select_once(struct bytes_set *set, u64 left, u64 *value)
 	struct lath_item item;
 
 	LATH_ASSERT(lath_reader_inside(set->rcu));
-	while (rank_select(tree_of(&layer->index), &left, &item)) {
+	while (lath_rank_select(tree_of(&layer->index), &left, &item)) {
 		if (form_of(item.value) != FORM_LAYER) {
 			*value = record_at(item.value, left);
 			return *value ? 0 : LOOK_AGAIN;
@@ -228,7 +228,7 @@ int lath_bytes_select(struct lath_bytes *public, uint64_t rank, uint64_t *value)
 
 /* ---- checks ---- */
 
-bool count_layer_true(struct layer *layer)
+bool lath_count_layer_true(struct layer *layer)
 {
 	struct want prefix = layer_key(layer);
 	struct lath_item item;
@@ -239,7 +239,7 @@ bool count_layer_true(struct layer *layer)
 	    word != ((u64)(uintptr_t)layer | FORM_LAYER))
 		return false;
 	while (lath_index_scan(&layer->index, from, KEY_MAX, &item, 1, &from)) {
-		sum += word_weight(item.value);
+		sum += lath_word_weight(item.value);
 		if (!from)
 			break;
 	}

@@ -21,17 +21,17 @@
 
 /* Returns how many records a word leads to; any number if the layer has another word in its place
  * by now. In a section. */
-u64 word_weight(u64 word);
+u64 lath_word_weight(u64 word);
 
 /* `by` (1 or -1) records came or went at a place, as the words there say already: the counts above
  * are to follow. In a section of a call, no lock held. */
-void count_changed(struct bytes_set *set, const struct place *place, int by);
+void lath_count_changed(struct bytes_set *set, const struct place *place, int by);
 
-/* Put a layer that layer_above() made in the place of the one below it. 0 | LOOK_AGAIN: another
- * thread was faster. In a section of a call, no lock held. */
-int count_layer_above(const struct place *place, struct layer *layer);
+/* Put a layer that lath_layer_above() made in the place of the one below it. 0 | LOOK_AGAIN:
+ * another thread was faster. In a section of a call, no lock held. */
+int lath_count_layer_above(const struct place *place, struct layer *layer);
 
 /* Returns false if R1 or R2 is wrong of a layer that is not the root. Nobody writes. */
-bool count_layer_true(struct layer *layer);
+bool lath_count_layer_true(struct layer *layer);
 
 #endif /* LATH_INDEX_BYTES_COUNT_H */

@@ -11,13 +11,13 @@
 
 static void drop_word(void *arg, const struct lath_item *item)
 {
-	array_drop(arg, item->value);
+	lath_array_drop(arg, item->value);
 }
 
-void layer_drop(struct bytes_set *set, struct layer *layer)
+void lath_layer_drop(struct bytes_set *set, struct layer *layer)
 {
 	lath_index_fini(&layer->index, drop_word, set);
-	layer_free(set, layer);
+	lath_layer_free(set, layer);
 }
 
 /* Put records i to end - 1 of a sorted bucket, which have one slice, into a layer. 0 | -ENOMEM */
@@ -31,19 +31,19 @@ static int insert_group(struct bytes_set *set, struct layer *layer, u64 slice, s
 	LATH_ASSERT(i < end && end <= from->used);
 	/* a record that is alone with its slice is the word: no bucket */
 	if (end - i == 1)
-		return layer_insert_word(layer, slice, *bucket_value(from, i));
+		return lath_layer_insert_word(layer, slice, *bucket_value(from, i));
 	first = key_of(set, *bucket_value(from, i));
 	last = key_of(set, *bucket_value(from, end - 1));
-	bucket = bucket_new(set, end - i, bytes_common(&first, &last));
+	bucket = lath_bucket_new(set, end - i, bytes_common(&first, &last));
 	if (!bucket)
 		return -ENOMEM;
 	for (; i < end; i++)
-		bucket_append(set, bucket, layer, *bucket_value(from, i));
-	bucket_sort_out(set, bucket);
+		lath_bucket_append(set, bucket, layer, *bucket_value(from, i));
+	lath_bucket_sort_out(set, bucket);
 	layer->forked = 1;
-	ret = layer_insert_word(layer, slice, bucket_word(bucket));
+	ret = lath_layer_insert_word(layer, slice, bucket_word(bucket));
 	if (ret)
-		bucket_drop(bucket);
+		lath_bucket_drop(bucket);
 	return ret;
 }
 
@@ -54,7 +54,7 @@ static int layer_of_bucket(struct bytes_set *set, struct bucket *bucket, struct 
 {
 	struct want first = key_of(set, *bucket_value(bucket, 0)),
 		    last = key_of(set, *bucket_value(bucket, bucket->used - 1u));
-	struct layer *layer = layer_new(set, bytes_fork(&first, &last), &first);
+	struct layer *layer = lath_layer_new(set, lath_bytes_fork(&first, &last), &first);
 	u64 slice, next;
 	u32 i, end;
 	int ret = 0;
@@ -78,19 +78,20 @@ static int layer_of_bucket(struct bytes_set *set, struct bucket *bucket, struct 
 		ret = insert_group(set, layer, slice, bucket, i, end);
 	}
 	if (ret)
-		layer_drop(set, layer);
+		lath_layer_drop(set, layer);
 	else
 		*out = layer;
 	return ret;
 }
 
-int bucket_extend(struct bytes_set *set, const struct place *place, const struct want *want,
-		  u64 value, u64 *there)
+int lath_bucket_extend(struct bytes_set *set, const struct place *place, const struct want *want,
+		       u64 value, u64 *there)
 {
 	struct layer *layer = NULL;
-	u32 version = bucket_read(bucket_of(place->word));
+	u32 version = lath_bucket_read(bucket_of(place->word));
 	int ret;
-	struct bucket *bucket = bucket_copy_with(set, place, version, want, value, &ret, there);
+	struct bucket *bucket =
+		lath_bucket_copy_with(set, place, version, want, value, &ret, there);
 
 	if (!bucket)
 		return ret;
@@ -98,26 +99,26 @@ int bucket_extend(struct bytes_set *set, const struct place *place, const struct
 		ret = layer_of_bucket(set, bucket, place->layer, &layer);
 	lath_delay("bucket copied, not yet replaced");
 	if (!ret)
-		ret = bucket_replace(place, version,
-				     layer ? (u64)(uintptr_t)layer | FORM_LAYER
-					   : bucket_word(bucket));
+		ret = lath_bucket_replace(place, version,
+					  layer ? (u64)(uintptr_t)layer | FORM_LAYER
+						: bucket_word(bucket));
 	/* the copy is in the set only if it is what took the place; its records are in the layer */
 	if (layer || ret)
-		bucket_drop(bucket);
+		lath_bucket_drop(bucket);
 	if (layer && ret)
-		layer_drop(set, layer);
+		lath_layer_drop(set, layer);
 	else if (layer)
-		layer_add(set, layer, NULL);
+		lath_layer_add(set, layer, NULL);
 	return ret;
 }
 
-int layer_above(struct bytes_set *set, const struct place *place, const struct want *want,
-		u64 value, struct layer **out)
+int lath_layer_above(struct bytes_set *set, const struct place *place, const struct want *want,
+		     u64 value, struct layer **out)
 {
 	const struct layer *below = layer_of(place->word);
 	struct want prefix = layer_key(below);
-	u64 rank = bytes_fork(want, &prefix);
-	struct layer *layer = layer_new(set, rank, &prefix);
+	u64 rank = lath_bytes_fork(want, &prefix);
+	struct layer *layer = lath_layer_new(set, rank, &prefix);
 	int ret;
 
 	LATH_ASSERT(rank > place->layer->rank && rank < below->rank);
@@ -126,11 +127,11 @@ int layer_above(struct bytes_set *set, const struct place *place, const struct w
 	/* else the second insert would fail: the record belongs below the old layer */
 	LATH_ASSERT(slice_of(&prefix, rank) != slice_of(want, rank));
 	layer->forked = 1;
-	ret = layer_insert_word(layer, slice_of(&prefix, rank), place->word);
+	ret = lath_layer_insert_word(layer, slice_of(&prefix, rank), place->word);
 	if (!ret)
-		ret = layer_insert_word(layer, slice_of(want, rank), value);
+		ret = lath_layer_insert_word(layer, slice_of(want, rank), value);
 	if (ret)
-		layer_drop(set, layer);
+		lath_layer_drop(set, layer);
 	else
 		*out = layer;
 	return ret;

@@ -4,7 +4,7 @@
  */
 #include "set/bytes/key.h"
 
-u64 bytes_agree(const u8 *a, const u8 *b, u64 most)
+u64 lath_bytes_agree(const u8 *a, const u8 *b, u64 most)
 {
 	u64 n = 0;
 
@@ -25,10 +25,10 @@ u64 bytes_agree(const u8 *a, const u8 *b, u64 most)
 	return n;
 }
 
-u64 bytes_fork(const struct want *a, const struct want *b)
+u64 lath_bytes_fork(const struct want *a, const struct want *b)
 {
 	u64 most = min(a->size, b->size), depth;
-	u64 agree = bytes_agree(a->data, b->data, most);
+	u64 agree = lath_bytes_agree(a->data, b->data, most);
 
 	/* one that is beyond others has no last step, so none in which it differs */
 	LATH_ASSERT(!a->beyond && !b->beyond);
@@ -41,7 +41,7 @@ u64 bytes_fork(const struct want *a, const struct want *b)
 	return rank_of_bytes(depth) + (bytes_at(a, depth) == bytes_at(b, depth));
 }
 
-int bytes_compare(const struct want *a, const struct want *b)
+int lath_bytes_compare(const struct want *a, const struct want *b)
 {
 	u64 most = min(a->size, b->size);
 	int c = most ? memcmp(a->data, b->data, most) : 0;

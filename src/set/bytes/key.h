@@ -82,18 +82,18 @@ static inline u64 slice_of(const struct want *want, u64 rank)
 }
 
 /* Returns in how many bytes, at most `most`, a and b agree. */
-u64 bytes_agree(const u8 *a, const u8 *b, u64 most);
+u64 lath_bytes_agree(const u8 *a, const u8 *b, u64 most);
 
 /* Returns in how many bytes two keys agree. */
 static inline u64 bytes_common(const struct want *a, const struct want *b)
 {
-	return bytes_agree(a->data, b->data, min(a->size, b->size));
+	return lath_bytes_agree(a->data, b->data, min(a->size, b->size));
 }
 
 /* Returns the rank of the first step in which two keys differ; TAG: their bytes are equal. */
-u64 bytes_fork(const struct want *a, const struct want *b);
+u64 lath_bytes_fork(const struct want *a, const struct want *b);
 /* Returns whether a is before (-1), equal to (0) or behind (1) b, a key of a record. */
-int bytes_compare(const struct want *a, const struct want *b);
+int lath_bytes_compare(const struct want *a, const struct want *b);
 
 /* Returns whether a key that is looked for is that of a record. `agree`: 0, or STEP if their first
  * slices are known to be equal. Nearly always it is: keys of up to 32 bytes are compared by words,

@@ -17,7 +17,7 @@ static size_t layer_size(const struct layer *layer)
 	return (sizeof(*layer) + layer->known + 63) & ~63ul;
 }
 
-int layer_prepare(struct bytes_set *set, struct layer *layer, u64 rank, bool pooled)
+int lath_layer_prepare(struct bytes_set *set, struct layer *layer, u64 rank, bool pooled)
 {
 	struct lath_config config = set->config;
 	int ret;
@@ -35,7 +35,7 @@ int layer_prepare(struct bytes_set *set, struct layer *layer, u64 rank, bool poo
 	return ret;
 }
 
-struct layer *layer_new(struct bytes_set *set, u64 rank, const struct want *key)
+struct layer *lath_layer_new(struct bytes_set *set, u64 rank, const struct want *key)
 {
 	u64 known = rank == TAG ? key->size : depth_of(rank) + (rank & 1 ? STEP : 0), have;
 	bool pooled = READ_ONCE(set->bytes) / BYTES_PER_POOL >= READ_ONCE(set->pooled);
@@ -44,7 +44,7 @@ struct layer *layer_new(struct bytes_set *set, u64 rank, const struct want *key)
 	/* the key agrees in the steps before, so it ends at the earliest in the last of them */
 	LATH_ASSERT(rank & 1 ? known <= key->size + STEP : known <= key->size);
 	LATH_ASSERT(!key->beyond && known <= LATH_BYTES_SIZE_MAX + STEP);
-	layer = bytes_alloc(set, layer_size(&head), 64);
+	layer = lath_bytes_alloc(set, layer_size(&head), 64);
 	if (!layer)
 		return NULL;
 	have = min(known, key->size);
@@ -53,8 +53,8 @@ struct layer *layer_new(struct bytes_set *set, u64 rank, const struct want *key)
 	if (have)
 		memcpy(layer_prefix(layer), key->data, have);
 	memset(layer_prefix(layer) + have, 0, known - have);
-	if (layer_prepare(set, layer, rank, pooled)) {
-		bytes_free(set, layer, layer_size(layer));
+	if (lath_layer_prepare(set, layer, rank, pooled)) {
+		lath_bytes_free(set, layer, layer_size(layer));
 		return NULL;
 	}
 	if (pooled)
@@ -62,7 +62,7 @@ struct layer *layer_new(struct bytes_set *set, u64 rank, const struct want *key)
 	return layer;
 }
 
-void layer_add(struct bytes_set *set, struct layer *layer, const struct layer *below)
+void lath_layer_add(struct bytes_set *set, struct layer *layer, const struct layer *below)
 {
 	/* a layer above another one is for an earlier step; the root alone has rank 0 */
 	LATH_ASSERT(layer->rank && (!below || layer->rank < below->rank));
@@ -77,13 +77,13 @@ void layer_add(struct bytes_set *set, struct layer *layer, const struct layer *b
 	lath_spin_unlock(&set->lock);
 }
 
-void layer_free(struct bytes_set *set, struct layer *layer)
+void lath_layer_free(struct bytes_set *set, struct layer *layer)
 {
 	LATH_ASSERT(layer != &set->root); /* which is a part of the set */
-	bytes_free(set, layer, layer_size(layer));
+	lath_bytes_free(set, layer, layer_size(layer));
 }
 
-int layer_insert_word(struct layer *layer, u64 slice, u64 word)
+int lath_layer_insert_word(struct layer *layer, u64 slice, u64 word)
 {
 	struct lath_item item = { slice, 1, word };
 
@@ -93,7 +93,7 @@ int layer_insert_word(struct layer *layer, u64 slice, u64 word)
 
 /* ---- keys and layers ---- */
 
-bool layer_holds(const struct layer *layer, const struct want *want)
+bool lath_layer_holds(const struct layer *layer, const struct want *want)
 {
 	struct want prefix = layer_key(layer);
 
@@ -103,22 +103,23 @@ bool layer_holds(const struct layer *layer, const struct want *want)
 	if (likely(!(layer->rank & 1)))
 		return want->size >= layer->known &&
 		       (!layer->known || !memcmp(want->data, layer_prefix(layer), layer->known));
-	return bytes_fork(want, &prefix) >= layer->rank;
+	return lath_bytes_fork(want, &prefix) >= layer->rank;
 }
 
-bool place_holds(const struct place *place, const struct want *key)
+bool lath_place_holds(const struct place *place, const struct want *key)
 {
-	return layer_holds(place->layer, key) && slice_of(key, place->layer->rank) == place->slice;
+	return lath_layer_holds(place->layer, key) &&
+	       slice_of(key, place->layer->rank) == place->slice;
 }
 
-int layer_side(const struct layer *layer, const struct want *want)
+int lath_layer_side(const struct layer *layer, const struct want *want)
 {
 	struct want prefix = layer_key(layer);
 	u64 most = min(want->size, (u64)layer->known), agree;
 
-	if (!want->beyond && layer_holds(layer, want))
+	if (!want->beyond && lath_layer_holds(layer, want))
 		return 0;
-	agree = bytes_agree(want->data, layer_prefix(layer), most);
+	agree = lath_bytes_agree(want->data, layer_prefix(layer), most);
 	/* the first byte in which they differ decides, whatever follows */
 	if (agree < most)
 		return want->data[agree] < layer_prefix(layer)[agree] ? -1 : 1;
@@ -126,10 +127,10 @@ int layer_side(const struct layer *layer, const struct want *want)
 	 * else the layer has keys on both sides. With tags the prefix is the whole key. */
 	if (want->beyond)
 		return want->size <= layer->known || layer->rank == TAG;
-	return bytes_compare(want, &prefix);
+	return lath_bytes_compare(want, &prefix);
 }
 
-/* bytes_find(), or, with `belongs`, bytes_find_place(). */
+/* lath_bytes_search(), or, with `belongs`, lath_bytes_search_place(). */
 static __always_inline void follow(struct bytes_set *set, const struct want *want, bool belongs,
 				   struct place *place)
 {
@@ -147,17 +148,17 @@ static __always_inline void follow(struct bytes_set *set, const struct want *wan
 		LATH_ASSERT(layer->rank > place->layer->rank); /* so the way ends */
 		/* only who puts a record there must know: for a lookup the record's own key says
 		 * whether it is the right one */
-		if (belongs && !layer_holds(layer, want))
+		if (belongs && !lath_layer_holds(layer, want))
 			return;
 	}
 }
 
-void bytes_find(struct bytes_set *set, const struct want *want, struct place *place)
+void lath_bytes_search(struct bytes_set *set, const struct want *want, struct place *place)
 {
 	follow(set, want, false, place);
 }
 
-void bytes_find_place(struct bytes_set *set, const struct want *want, struct place *place)
+void lath_bytes_search_place(struct bytes_set *set, const struct want *want, struct place *place)
 {
 	follow(set, want, true, place);
 }

@@ -4,7 +4,7 @@
  */
 #include "set/bytes/memory.h"
 
-void *bytes_alloc(struct bytes_set *set, size_t size, size_t align)
+void *lath_bytes_alloc(struct bytes_set *set, size_t size, size_t align)
 {
 	const struct lath_allocator *from = set->config.allocator;
 	void *block;
@@ -18,7 +18,7 @@ void *bytes_alloc(struct bytes_set *set, size_t size, size_t align)
 	return block;
 }
 
-void bytes_free(struct bytes_set *set, void *block, size_t size)
+void lath_bytes_free(struct bytes_set *set, void *block, size_t size)
 {
 	const struct lath_allocator *to = set->config.allocator;
 

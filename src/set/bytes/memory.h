@@ -9,7 +9,7 @@
 
 /* Allocate a block of the set's allocator, aligned to 8, 16 or 64 bytes, and count its bytes. NULL:
  * no memory. / Free one of `size` bytes. */
-void *bytes_alloc(struct bytes_set *set, size_t size, size_t align);
-void bytes_free(struct bytes_set *set, void *block, size_t size);
+void *lath_bytes_alloc(struct bytes_set *set, size_t size, size_t align);
+void lath_bytes_free(struct bytes_set *set, void *block, size_t size);
 
 #endif /* LATH_INDEX_BYTES_MEMORY_H */

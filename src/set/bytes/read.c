@@ -12,7 +12,7 @@
 
 /* ---- single records ---- */
 
-u64 record_of(struct bytes_set *set, const struct want *want, const struct place *place)
+u64 lath_record_of(struct bytes_set *set, const struct want *want, const struct place *place)
 {
 	struct want key;
 
@@ -20,9 +20,9 @@ u64 record_of(struct bytes_set *set, const struct want *want, const struct place
 	if (!place->word)
 		return 0;
 	if (form_of(place->word) == FORM_BUCKET)
-		return bucket_get(set, place, want);
+		return lath_bucket_get(set, place, want);
 	if (form_of(place->word) == FORM_ROW)
-		return row_get(set, place->word, want);
+		return lath_row_get(set, place->word, want);
 	key = key_of(set, place->word);
 	return bytes_equal(want, &key, agree_at(set, place)) ? place->word : 0;
 }
@@ -36,8 +36,8 @@ int lath_bytes_get(struct lath_bytes *public, const struct lath_bytes_key *key, 
 
 	lath_reader_enter(set->rcu);
 	do {
-		bytes_find(set, &want, &place);
-		found = record_of(set, &want, &place);
+		lath_bytes_search(set, &want, &place);
+		found = lath_record_of(set, &want, &place);
 	} while (unlikely(found == LOOK_AGAIN));
 	lath_reader_exit(set->rcu);
 	if (found)
@@ -65,7 +65,7 @@ struct gather {
 static bool is_wanted(const struct gather *g, u64 value)
 {
 	struct want key = key_of(g->set, value);
-	int c = bytes_compare(g->want, &key);
+	int c = lath_bytes_compare(g->want, &key);
 
 	return c ? (c < 0) != g->back : !g->beside;
 }
@@ -77,15 +77,15 @@ static void gather_bucket(struct gather *g, u64 word, bool near)
 	size_t n;
 	u32 version, i, used;
 
-	bucket_warm_all(word);
+	lath_bucket_prefetch_all(word);
 	do {
-		version = bucket_read(bucket);
+		version = lath_bucket_read(bucket);
 		used = bucket_used(bucket);
 		i = g->back ? used : 0;
 		/* Forward from the spot, or behind it if its record is not wanted. Backward, `i` is
 		 * behind the next record: behind the spot's own if that is wanted. */
 		if (near) {
-			struct spot spot = bucket_seek(g->set, bucket, g->want);
+			struct spot spot = lath_bucket_seek(g->set, bucket, g->want);
 
 			i = spot.i + (spot.equal && g->beside != g->back);
 		}
@@ -95,7 +95,7 @@ static void gather_bucket(struct gather *g, u64 word, bool near)
 			g->out[n] = READ_ONCE(*bucket_value(bucket, g->back ? --i : i++));
 		}
 		lath_delay("bucket read, version not yet compared");
-	} while (unlikely(!bucket_same(bucket, version)));
+	} while (unlikely(!lath_bucket_same(bucket, version)));
 	g->n = n;
 }
 
@@ -103,7 +103,7 @@ static void gather_bucket(struct gather *g, u64 word, bool near)
 static bool gather_row(struct gather *g, u64 word, bool near)
 {
 	u64 value[ROW_MAX];
-	u32 n = row_read(word, value), i;
+	u32 n = lath_row_read(word, value), i;
 
 	for (i = 0; i < n && g->n < g->max; i++) {
 		u64 next = value[g->back ? n - 1 - i : i];
@@ -120,7 +120,7 @@ static bool gather_row(struct gather *g, u64 word, bool near)
  * wanted. */
 static bool enter_layer(struct gather *g, struct layer *layer, bool near)
 {
-	int side = near ? layer_side(layer, g->want) : g->back ? 1 : -1;
+	int side = near ? lath_layer_side(layer, g->want) : g->back ? 1 : -1;
 
 	LATH_ASSERT(layer->rank > g->layer->rank);
 	/* all of its keys are on the side that the search comes from */
@@ -271,8 +271,8 @@ static size_t gather(struct bytes_set *set, const struct want *want, bool back, 
 }
 
 /* Copy at most max records with the bytes of the key alone, which are behind one word or in one
- * layer: bytes_find() has found the place. If there are none, no record is looked at unless its
- * slices are those of the key. Returns their number. In a section. */
+ * layer: lath_bytes_search() has found the place. If there are none, no record is looked at unless
+ * its slices are those of the key. Returns their number. In a section. */
 static size_t gather_same_at(struct bytes_set *set, const struct want *want, struct place place,
 			     bool back, bool beside, u64 *out, size_t max)
 {
@@ -295,7 +295,7 @@ static size_t gather_same_at(struct bytes_set *set, const struct want *want, str
 		else if (place.word && is_wanted(&g, place.word))
 			out[g.n++] = place.word;
 		if (unlikely(again))
-			bytes_find(set, want, &place);
+			lath_bytes_search(set, want, &place);
 	} while (unlikely(again));
 	for (; n < g.n; n++) {
 		struct want key = key_of(set, out[n]);
@@ -314,7 +314,7 @@ static size_t gather_same(struct bytes_set *set, const struct want *want, bool b
 	size_t n;
 
 	lath_reader_enter(set->rcu);
-	bytes_find(set, want, &place);
+	lath_bytes_search(set, want, &place);
 	n = gather_same_at(set, want, place, back, beside, out, max);
 	lath_reader_exit(set->rcu);
 	return n;
@@ -388,7 +388,7 @@ static u32 find_in_layer(u32 open, const struct want *want, struct place *place)
 		}
 		open &= ~(1u << i);
 		if (form_of(place[i].word) == FORM_BUCKET)
-			bucket_warm(&place[i], &want[i]);
+			lath_bucket_prefetch(&place[i], &want[i]);
 		else
 			prefetch_record(place[i].word);
 	}
@@ -408,12 +408,13 @@ static void find_some(struct bytes_set *set, size_t n, const struct want *want, 
 		open = find_in_layer(open, want, place);
 	for (i = 0; i < n; i++)
 		if (form_of(place[i].word) == FORM_BUCKET)
-			bucket_warm_record(&place[i], &want[i]);
+			lath_bucket_prefetch_record(&place[i], &want[i]);
 		else if (form_of(place[i].word) == FORM_ROW)
-			row_warm_records(place[i].word);
+			lath_row_prefetch_records(place[i].word);
 }
 
-void bytes_find_batch(struct bytes_set *set, size_t n, const struct want *want, struct place *place)
+void lath_bytes_search_batch(struct bytes_set *set, size_t n, const struct want *want,
+			     struct place *place)
 {
 	size_t done, m;
 
@@ -447,11 +448,11 @@ size_t lath_bytes_get_batch(struct lath_bytes *public, size_t n, const struct la
 		m = min(n - done, (size_t)BATCH);
 		find_keys(set, m, keys + done, want, place);
 		for (i = 0; i < m; i++) {
-			u64 value = record_of(set, &want[i], &place[i]);
+			u64 value = lath_record_of(set, &want[i], &place[i]);
 
 			while (unlikely(value == LOOK_AGAIN)) {
-				bytes_find(set, &want[i], &place[i]);
-				value = record_of(set, &want[i], &place[i]);
+				lath_bytes_search(set, &want[i], &place[i]);
+				value = lath_record_of(set, &want[i], &place[i]);
 			}
 			values[done + i] = value;
 			found += value != 0;

@@ -24,19 +24,19 @@ static u32 row_size(u64 word)
 /* The value of a place. */
 static u64 row_value(u64 word, u32 i)
 {
-	/* pairs with row_change */
+	/* pairs with lath_row_change */
 	return smp_load_acquire(&row_places(word)[i]) & ~ROW_BITS;
 }
 
 static void row_free(struct bytes_set *set, u64 word)
 {
-	bytes_free(set, row_places(word), row_size(word) * sizeof(u64));
+	lath_bytes_free(set, row_places(word), row_size(word) * sizeof(u64));
 }
 
 /* Make a row of n records, in order. Returns its word; 0: no memory. */
 static u64 row_new(struct bytes_set *set, const u64 *value, u32 n)
 {
-	u64 *row = bytes_alloc(set, n * sizeof(u64), sizeof(u64));
+	u64 *row = lath_bytes_alloc(set, n * sizeof(u64), sizeof(u64));
 
 	LATH_ASSERT(n >= 2 && n <= ROW_MAX);
 	if (!row)
@@ -52,23 +52,23 @@ static u64 bucket_of_records(struct bytes_set *set, const struct layer *layer, c
 			     u32 n)
 {
 	struct want first = key_of(set, value[0]), last = key_of(set, value[n - 1]);
-	struct bucket *bucket = bucket_new(set, n, bytes_common(&first, &last));
+	struct bucket *bucket = lath_bucket_new(set, n, bytes_common(&first, &last));
 	u32 i;
 
 	if (!bucket)
 		return 0;
 	for (i = 0; i < n; i++)
-		bucket_append(set, bucket, layer, value[i]);
-	bucket_sort_out(set, bucket);
+		lath_bucket_append(set, bucket, layer, value[i]);
+	lath_bucket_sort_out(set, bucket);
 	return bucket_word(bucket);
 }
 
-void array_drop(struct bytes_set *set, u64 word)
+void lath_array_drop(struct bytes_set *set, u64 word)
 {
 	if (form_of(word) == FORM_ROW)
 		row_free(set, word);
 	else if (form_of(word) == FORM_BUCKET)
-		bucket_drop(bucket_of(word));
+		lath_bucket_drop(bucket_of(word));
 }
 
 static void rows_retired(struct lath_rcu_head *head)
@@ -89,7 +89,7 @@ static void rows_retired(struct lath_rcu_head *head)
 	lath_spin_lock(&set->lock);
 	next = set->rows_left;
 	set->rows_left = 0;
-	set->rows_waiting = next; /* 0: the set may end now (rows_wait) */
+	set->rows_waiting = next; /* 0: the set may end now (lath_rows_wait) */
 	lath_spin_unlock(&set->lock);
 	if (next)
 		lath_retire(set->rcu, &set->rows_rcu, rows_retired);
@@ -97,7 +97,7 @@ static void rows_retired(struct lath_rcu_head *head)
 	lath_retired_end();
 }
 
-bool rows_wait(struct bytes_set *set)
+bool lath_rows_wait(struct bytes_set *set)
 {
 	bool waiting;
 
@@ -136,10 +136,10 @@ static void row_retire(struct bytes_set *set, u64 word)
 
 /* ---- reading ---- */
 
-u32 row_read(u64 word, u64 *value)
+u32 lath_row_read(u64 word, u64 *value)
 {
 	u32 size = row_size(word), n = 0, i;
-	u64 first = smp_load_acquire(row_places(word)); /* pairs with row_change */
+	u64 first = smp_load_acquire(row_places(word)); /* pairs with lath_row_change */
 
 	/* the first word is a link now; the other values may be old too */
 	if (unlikely(first & ROW_GONE))
@@ -151,7 +151,7 @@ u32 row_read(u64 word, u64 *value)
 	return n;
 }
 
-void row_warm_records(u64 word)
+void lath_row_prefetch_records(u64 word)
 {
 	u32 size = row_size(word), i;
 
@@ -159,13 +159,13 @@ void row_warm_records(u64 word)
 		prefetch_record(READ_ONCE(row_places(word)[i]));
 }
 
-u64 row_get(struct bytes_set *set, u64 word, const struct want *want)
+u64 lath_row_get(struct bytes_set *set, u64 word, const struct want *want)
 {
 	u64 value[ROW_MAX];
 	u32 n, i;
 
-	row_warm_records(word);
-	n = row_read(word, value);
+	lath_row_prefetch_records(word);
+	n = lath_row_read(word, value);
 	for (i = 0; i < n; i++) {
 		struct want key = key_of(set, value[i]);
 
@@ -228,7 +228,7 @@ static int take_place(struct bytes_set *set, const struct place *place, const u6
 	if (!row_lock(place->word))
 		return LOOK_AGAIN;
 	/* the copy was made without the lock: another record may have come into a place since */
-	if (row_read(place->word, now) != n || memcmp(now, value, n * sizeof(u64)) != 0) {
+	if (lath_row_read(place->word, now) != n || memcmp(now, value, n * sizeof(u64)) != 0) {
 		row_unlock(place->word);
 		return LOOK_AGAIN;
 	}
@@ -238,18 +238,18 @@ static int take_place(struct bytes_set *set, const struct place *place, const u6
 	return ret;
 }
 
-int row_insert(struct bytes_set *set, const struct place *place, const struct want *want, u64 value,
-	       u64 *there)
+int lath_row_insert(struct bytes_set *set, const struct place *place, const struct want *want,
+		    u64 value, u64 *there)
 {
 	u64 old[ROW_MAX] = { place->word }, copy[ROW_MAX + 1], word;
-	u32 n = form_of(place->word) == FORM_ROW ? row_read(place->word, old) : 1, i;
+	u32 n = form_of(place->word) == FORM_ROW ? lath_row_read(place->word, old) : 1, i;
 	struct want key = { 0 };
 	int c = 1, ret;
 
 	LATH_ASSERT(lath_reader_inside(set->rcu));
 	for (i = 0; i < n; i++) {
 		key = key_of(set, old[i]);
-		c = bytes_compare(want, &key);
+		c = lath_bytes_compare(want, &key);
 		if (c <= 0)
 			break;
 	}
@@ -270,7 +270,7 @@ int row_insert(struct bytes_set *set, const struct place *place, const struct wa
 	lath_delay("bucket copied, not yet replaced");
 	ret = take_place(set, place, old, n, word);
 	if (ret)
-		array_drop(set, word);
+		lath_array_drop(set, word);
 	return ret;
 }
 
@@ -298,8 +298,8 @@ static u32 place_of(struct bytes_set *set, u64 word, const struct want *want, u6
 	return ROW_MAX;
 }
 
-int row_change(struct bytes_set *set, const struct place *place, const struct want *want,
-	       u64 expected, u64 value, u64 *there)
+int lath_row_change(struct bytes_set *set, const struct place *place, const struct want *want,
+		    u64 expected, u64 value, u64 *there)
 {
 	u64 left[ROW_MAX], *at;
 	int ret = -ENOENT;
@@ -318,9 +318,9 @@ int row_change(struct bytes_set *set, const struct place *place, const struct wa
 	ret = expected && expected != *there ? -EAGAIN : 0;
 	if (ret)
 		goto out;
-	/* pairs with row_read and row_value */
+	/* pairs with lath_row_read and row_value */
 	smp_store_release(at, value | (*at & ROW_BITS));
-	if (row_read(place->word, left) > 1)
+	if (lath_row_read(place->word, left) > 1)
 		goto out;
 	/* cannot fail: only the holder of its lock replaces a row */
 	ret = lath_index_replace_if(&place->layer->index, place->slice, place->word, left[0], NULL);
@@ -334,10 +334,10 @@ out:
 
 /* ---- checks ---- */
 
-bool row_true(struct bytes_set *set, const struct place *place)
+bool lath_row_true(struct bytes_set *set, const struct place *place)
 {
 	u64 value[ROW_MAX];
-	u32 n = row_read(place->word, value), i;
+	u32 n = lath_row_read(place->word, value), i;
 	struct want before = { 0 };
 
 	if (n < 2 || row_places(place->word)[0] & ROW_BUSY)
@@ -345,9 +345,10 @@ bool row_true(struct bytes_set *set, const struct place *place)
 	for (i = 0; i < n; i++) {
 		struct want key = key_of(set, value[i]);
 
-		if (i && (bytes_fork(&before, &key) != TAG || bytes_compare(&before, &key) >= 0))
+		if (i && (lath_bytes_fork(&before, &key) != TAG ||
+			  lath_bytes_compare(&before, &key) >= 0))
 			return false;
-		if (!place_holds(place, &key))
+		if (!lath_place_holds(place, &key))
 			return false;
 		before = key;
 	}

@@ -15,25 +15,25 @@ static inline u64 *row_places(u64 word)
 }
 
 /* Free the row or the bucket of a word that no other thread has seen. */
-void array_drop(struct bytes_set *set, u64 word);
+void lath_array_drop(struct bytes_set *set, u64 word);
 /* Copy the records of a row, in order. Returns their number; 0: it was left for good. In a
  * section. */
-u32 row_read(u64 word, u64 *value);
+u32 lath_row_read(u64 word, u64 *value);
 /* Find the record with this key. Returns its value, 0, or LOOK_AGAIN. In a section. */
-u64 row_get(struct bytes_set *set, u64 word, const struct want *want);
+u64 lath_row_get(struct bytes_set *set, u64 word, const struct want *want);
 /* Prefetch the records of a row. In a section. */
-void row_warm_records(u64 word);
+void lath_row_prefetch_records(u64 word);
 /* The word at the place is a record or a row: put one record more there. Results as
- * bucket_insert(), and -ENOMEM. In a call, in a section. */
-int row_insert(struct bytes_set *set, const struct place *place, const struct want *want, u64 value,
-	       u64 *there);
-/* As bucket_change(). */
-int row_change(struct bytes_set *set, const struct place *place, const struct want *want,
-	       u64 expected, u64 value, u64 *there);
+ * lath_bucket_insert(), and -ENOMEM. In a call, in a section. */
+int lath_row_insert(struct bytes_set *set, const struct place *place, const struct want *want,
+		    u64 value, u64 *there);
+/* As lath_bucket_change(). */
+int lath_row_change(struct bytes_set *set, const struct place *place, const struct want *want,
+		    u64 expected, u64 value, u64 *there);
 /* Do rows that were left wait for a grace period? Until they do not, a callback uses the set. Not
  * in a call. */
-bool rows_wait(struct bytes_set *set);
+bool lath_rows_wait(struct bytes_set *set);
 /* Is the row sound? Nobody writes. */
-bool row_true(struct bytes_set *set, const struct place *place);
+bool lath_row_true(struct bytes_set *set, const struct place *place);
 
 #endif /* LATH_INDEX_BYTES_ROW_H */

@@ -16,7 +16,7 @@
 /* Copy and check a configuration: 0 | -EINVAL */
 static int read_config(struct lath_config *to, const struct lath_config *from)
 {
-	if (config_read(to, from))
+	if (lath_config_read(to, from))
 		return -EINVAL;
 	if (to->layout != LATH_RANGES || to->flags & ~(unsigned int)KNOWN_FLAGS ||
 	    (to->flags & LATH_RANKS && to->flags & LATH_SHARED))
@@ -49,13 +49,13 @@ int lath_bytes_init(struct lath_bytes *public, const struct lath_bytes_records *
 		copy.allocator = copy.allocator ? &set->own_allocator : NULL;
 	}
 	if (copy.flags & LATH_RANKS)
-		set->weight = word_weight;
+		set->weight = lath_word_weight;
 	set->flip = records->flags & LATH_BYTES_DESCENDING ? ~0ull : 0;
 	set->rcu = copy.rcu ? copy.rcu : &lath_rcu_auto;
 	set->config = copy;
 	set->trees = 1;
 	lath_spin_init(&set->lock);
-	return layer_prepare(set, &set->root, rank_of_bytes(0), true);
+	return lath_layer_prepare(set, &set->root, rank_of_bytes(0), true);
 }
 
 static bool value_valid(u64 value)
@@ -70,22 +70,22 @@ static int insert_above(struct bytes_set *set, const struct place *place, const 
 			u64 value)
 {
 	struct layer *layer;
-	int ret = layer_above(set, place, want, value, &layer);
+	int ret = lath_layer_above(set, place, want, value, &layer);
 
 	if (ret)
 		return ret;
 	/* with counts, the total of the layer below must not change between its copy and the
 	 * exchange of the words: its lock is held */
 	if (set->weight)
-		ret = count_layer_above(place, layer);
+		ret = lath_count_layer_above(place, layer);
 	else if (lath_index_replace_if(&place->layer->index, place->slice, place->word,
 				       (u64)(uintptr_t)layer | FORM_LAYER, NULL))
 		ret = LOOK_AGAIN;
 	if (ret) {
-		layer_drop(set, layer);
+		lath_layer_drop(set, layer);
 		return ret;
 	}
-	layer_add(set, layer, layer_of(place->word));
+	lath_layer_add(set, layer, layer_of(place->word));
 	return 0;
 }
 
@@ -111,7 +111,8 @@ static int insert_new(struct bytes_set *set, const struct want *want, u64 value,
 				return ret;
 			place->word = there.value;
 		}
-		if (form_of(place->word) != FORM_LAYER || !layer_holds(layer_of(place->word), want))
+		if (form_of(place->word) != FORM_LAYER ||
+		    !lath_layer_holds(layer_of(place->word), want))
 			return -EEXIST;
 		LATH_ASSERT(layer_of(place->word)->rank > layer->rank);
 		layer = layer_of(place->word);
@@ -130,11 +131,11 @@ static int insert_at(struct bytes_set *set, const struct place *place, const str
 	if (form_of(place->word) == FORM_LAYER)
 		return insert_above(set, place, want, value);
 	if (form_of(place->word) == FORM_BUCKET)
-		ret = bucket_insert(set, place, want, value, there);
+		ret = lath_bucket_insert(set, place, want, value, there);
 	else
-		ret = row_insert(set, place, want, value, there);
+		ret = lath_row_insert(set, place, want, value, there);
 	if (ret == -ENOSPC)
-		ret = bucket_extend(set, place, want, value, there);
+		ret = lath_bucket_extend(set, place, want, value, there);
 	LATH_ASSERT(ret != -ENOSPC); /* a result of steps, not of calls */
 	return ret;
 }
@@ -161,7 +162,7 @@ int lath_bytes_insert(struct lath_bytes *public, uint64_t value, uint64_t *there
 		if (ret == -EEXIST)
 			ret = insert_at(set, &place, &want, value, &other);
 		if (set->weight && !ret)
-			count_changed(set, &place, 1);
+			lath_count_changed(set, &place, 1);
 		lath_reader_exit(set->rcu);
 		lath_call_exit();
 	} while (ret == LOOK_AGAIN);
@@ -205,7 +206,7 @@ static void insert_new_batch(struct bytes_set *set, size_t n, const u64 *values,
 		results[who[i]] = result[i];
 }
 
-/* Insert a record at its place, as bytes_find_batch() has found it. Results as insert_at();
+/* Insert a record at its place, as lath_bytes_search_batch() has found it. Results as insert_at();
  * LOOK_AGAIN also if there is no word, or if the record does not belong into this layer. In a
  * section. */
 static int insert_found(struct bytes_set *set, const struct place *place, const struct want *want,
@@ -214,7 +215,7 @@ static int insert_found(struct bytes_set *set, const struct place *place, const 
 	u64 there;
 	int ret;
 
-	if (!place->word || !layer_holds(place->layer, want))
+	if (!place->word || !lath_layer_holds(place->layer, want))
 		return LOOK_AGAIN;
 	lath_call_enter();
 	ret = insert_at(set, place, want, value, &there);
@@ -242,7 +243,7 @@ static void insert_some(struct lath_bytes *public, size_t n, const u64 *values, 
 		want[m] = want[i];
 		who[m++] = (u8)i;
 	}
-	bytes_find_batch(set, m, want, place);
+	lath_bytes_search_batch(set, m, want, place);
 	for (i = 0; i < m; i++)
 		results[who[i]] = insert_found(set, &place[i], &want[i], values[who[i]]);
 	lath_reader_exit(set->rcu);
@@ -281,7 +282,7 @@ size_t lath_bytes_insert_batch(struct lath_bytes *public, size_t n, const uint64
 /* ---- erase and replace ---- */
 
 /* Replace a record that is alone with its slice, or erase it. want may be NULL if that record is
- * the expected one. Results as bucket_change(). */
+ * the expected one. Results as lath_bucket_change(). */
 static int change_record(struct bytes_set *set, const struct place *place, const struct want *want,
 			 u64 expected, u64 value, u64 *there)
 {
@@ -319,17 +320,17 @@ static int change(struct bytes_set *set, const struct want *want, u64 expected, 
 	do {
 		lath_call_enter();
 		lath_reader_enter(set->rcu);
-		bytes_find(set, want, &place);
+		lath_bytes_search(set, want, &place);
 		if (!place.word)
 			ret = -ENOENT;
 		else if (form_of(place.word) == FORM_BUCKET)
-			ret = bucket_change(set, &place, want, expected, value, &other);
+			ret = lath_bucket_change(set, &place, want, expected, value, &other);
 		else if (form_of(place.word) == FORM_ROW)
-			ret = row_change(set, &place, want, expected, value, &other);
+			ret = lath_row_change(set, &place, want, expected, value, &other);
 		else
 			ret = change_record(set, &place, want, expected, value, &other);
 		if (set->weight && !ret && !value)
-			count_changed(set, &place, -1);
+			lath_count_changed(set, &place, -1);
 		lath_reader_exit(set->rcu);
 		lath_call_exit();
 	} while (ret == LOOK_AGAIN);
@@ -392,12 +393,12 @@ int lath_bytes_find(struct lath_bytes *public, const struct lath_bytes_key *key,
 	struct want want = want_key(set, key);
 
 	do {
-		bytes_find_place(set, &want, &found->place);
+		lath_bytes_search_place(set, &want, &found->place);
 		if (form_of(found->place.word) == FORM_BUCKET)
-			bucket_warm_change(found->place.word);
+			lath_bucket_prefetch_change(found->place.word);
 		found->value = form_of(found->place.word) == FORM_LAYER
 				       ? 0
-				       : record_of(set, &want, &found->place);
+				       : lath_record_of(set, &want, &found->place);
 	} while (unlikely(found->value == LOOK_AGAIN));
 	return found->value != 0;
 }
@@ -421,8 +422,8 @@ static int put(struct bytes_set *set, const struct found *found, u64 value)
 	if (!found->value)
 		return insert_at(set, &found->place, &want, value, &there);
 	if (form_of(found->place.word) == FORM_ROW)
-		return row_change(set, &found->place, &want, found->value, value, &there);
-	return bucket_change(set, &found->place, &want, found->value, value, &there);
+		return lath_row_change(set, &found->place, &want, found->value, value, &there);
+	return lath_bucket_change(set, &found->place, &want, found->value, value, &there);
 }
 
 int lath_bytes_put(struct lath_bytes *public, const struct lath_bytes_place *place, uint64_t value)
@@ -436,7 +437,7 @@ int lath_bytes_put(struct lath_bytes *public, const struct lath_bytes_place *pla
 	lath_call_enter();
 	ret = put(set, found, value);
 	if (set->weight && !ret && !(found->value && value))
-		count_changed(set, &found->place, value ? 1 : -1);
+		lath_count_changed(set, &found->place, value ? 1 : -1);
 	lath_call_exit();
 	return ret && ret != -ENOMEM && ret != -E2BIG ? -EAGAIN : ret;
 }
@@ -446,7 +447,7 @@ int lath_bytes_put(struct lath_bytes *public, const struct lath_bytes_place *pla
 /* All layers but the root. */
 static struct layer *layers_of(struct bytes_set *set)
 {
-	return smp_load_acquire(&set->layers); /* pairs with layer_add */
+	return smp_load_acquire(&set->layers); /* pairs with lath_layer_add */
 }
 
 /* Count the records of a word. Returns false if it leads to what was left for good. */
@@ -459,7 +460,7 @@ static bool count_word(u64 word, struct lath_bytes_stats *stats)
 	} else if (form_of(word) == FORM_BUCKET) {
 		used = READ_ONCE(bucket_of(word)->used);
 	} else if (form_of(word) == FORM_ROW) {
-		used = row_read(word, value);
+		used = lath_row_read(word, value);
 		if (!used)
 			return false;
 	}
@@ -542,17 +543,17 @@ static int check_word(struct bytes_set *set, const struct place *place)
 	struct want key;
 
 	if (form_of(place->word) == FORM_BUCKET)
-		return bucket_true(set, bucket_of(place->word), place) ? 0 : 32;
+		return lath_bucket_true(set, bucket_of(place->word), place) ? 0 : 32;
 	if (form_of(place->word) == FORM_ROW)
-		return row_true(set, place) ? 0 : 32;
+		return lath_row_true(set, place) ? 0 : 32;
 	if (form_of(place->word) == FORM_LAYER) {
 		const struct layer *below = layer_of(place->word);
 
 		key = layer_key(below);
-		return below->rank > place->layer->rank && place_holds(place, &key) ? 0 : 33;
+		return below->rank > place->layer->rank && lath_place_holds(place, &key) ? 0 : 33;
 	}
 	key = key_of(set, place->word);
-	return place_holds(place, &key) ? 0 : 31;
+	return lath_place_holds(place, &key) ? 0 : 31;
 }
 
 /* Check the words of a layer: 0 | 31 | 32 | 33 */
@@ -584,7 +585,7 @@ static int check_order(struct lath_bytes *public)
 	for (; lath_bytes_cursor_next(&cursor, &value); n++) {
 		struct want key = key_of(set, value);
 
-		if (n && bytes_compare(&before, &key) >= 0)
+		if (n && lath_bytes_compare(&before, &key) >= 0)
 			return 34;
 		before = key;
 	}
@@ -605,7 +606,7 @@ int lath_bytes_verify(struct lath_bytes *public, char *report, size_t report_siz
 		if (ret)
 			return ret;
 		ret = check_layer(set, layer);
-		if (!ret && set->weight && layer != &set->root && !count_layer_true(layer))
+		if (!ret && set->weight && layer != &set->root && !lath_count_layer_true(layer))
 			ret = 35;
 		layer = next;
 		next = layer ? layer->next : NULL;
@@ -629,7 +630,7 @@ static void end_word(void *arg, const struct lath_item *item)
 {
 	struct end *end = arg;
 	u64 word = item->value, value[ROW_MAX];
-	u32 n = form_of(word) == FORM_ROW ? row_read(word, value) : 0, i;
+	u32 n = form_of(word) == FORM_ROW ? lath_row_read(word, value) : 0, i;
 
 	if (form_of(word) == FORM_BUCKET)
 		n = bucket_of(word)->used;
@@ -638,7 +639,7 @@ static void end_word(void *arg, const struct lath_item *item)
 	for (i = 0; end->each && i < n; i++)
 		end->each(end->arg,
 			  form_of(word) == FORM_ROW ? value[i] : *bucket_value(bucket_of(word), i));
-	array_drop(end->set, word);
+	lath_array_drop(end->set, word);
 }
 
 /* End all layers but the root. */
@@ -649,7 +650,7 @@ static void end_layers(struct bytes_set *set, struct end *end)
 	for (; layer; layer = next) {
 		next = layer->next;
 		lath_index_fini(&layer->index, end_word, end);
-		layer_free(set, layer);
+		lath_layer_free(set, layer);
 		set->trees--;
 	}
 	LATH_ASSERT(set->trees == 1); /* each layer in use is in the list once */
@@ -678,7 +679,7 @@ void lath_bytes_fini(struct lath_bytes *public, lath_bytes_fn each, void *arg)
 	if (set->retired)
 		lath_retire_drain(set->rcu);
 	/* rows that were left in the grace period before */
-	while (!lath_retire_ended() && rows_wait(set))
+	while (!lath_retire_ended() && lath_rows_wait(set))
 		lath_retire_drain(set->rcu);
 	LATH_ASSERT(!set->bytes || lath_retire_ended()); /* all blocks were freed */
 }

@@ -51,7 +51,7 @@ static u64 free_from(struct tree *tree, u64 key)
 {
 	struct lath_item item;
 
-	if (!key || floor_item(tree, key - 1, &item))
+	if (!key || lath_floor_item(tree, key - 1, &item))
 		return 0;
 	return min(item.key + item.size - 1, key - 1) + 1;
 }
@@ -61,7 +61,7 @@ static u64 free_to(struct tree *tree, u64 key)
 {
 	struct lath_item item;
 
-	if (key == KEY_MAX || overlap_item(tree, key + 1, KEY_MAX, &item))
+	if (key == KEY_MAX || lath_overlap_item(tree, key + 1, KEY_MAX, &item))
 		return KEY_MAX;
 	return max(item.key, key + 1) - 1;
 }
@@ -74,7 +74,7 @@ static unsigned int runs_at(struct tree *tree, u64 key, struct run *run)
 	unsigned int n = 0;
 	u64 end;
 
-	if (floor_item(tree, key, &item) || key - item.key >= item.size) {
+	if (lath_floor_item(tree, key, &item) || key - item.key >= item.size) {
 		run[0] = (struct run){ free_from(tree, key), free_to(tree, key) };
 		return 1;
 	}
@@ -192,7 +192,7 @@ static u64 lengths_storing(struct tree *tree, u64 key, u64 end)
 	call_enter(tree);
 	for (first = from = free_from(tree, key); from <= end;) {
 		struct lath_item item = { KEY_MAX, 1, 0 };
-		bool more = !overlap_item(tree, from, KEY_MAX, &item);
+		bool more = !lath_overlap_item(tree, from, KEY_MAX, &item);
 
 		if (!more || item.key > from)
 			drop_run(lengths, from, more ? item.key - 1 : KEY_MAX);
@@ -265,13 +265,13 @@ static bool lengths_check(struct tree *tree, struct lath_item *missing)
 	bool more = true;
 	u64 key = 0;
 
-	if (!lengths_ready(tree))
+	if (!lath_lengths_ready(tree))
 		return true;
 	while (more) {
 		u64 last = KEY_MAX;
 
 		lath_reader_enter(tree->rcu);
-		more = !overlap_item(tree, key, KEY_MAX, &item);
+		more = !lath_overlap_item(tree, key, KEY_MAX, &item);
 		lath_reader_exit(tree->rcu);
 		if (more)
 			last = item.key - 1; /* wraps if key is 0 and the item begins there */
@@ -290,7 +290,7 @@ static bool lengths_check(struct tree *tree, struct lath_item *missing)
 static void unmake(struct tree *tree, struct lengths *lengths)
 {
 	lath_index_fini(&lengths->runs, NULL, NULL);
-	tree_block_free(tree, lengths, sizeof(*lengths));
+	lath_tree_block_free(tree, lengths, sizeof(*lengths));
 }
 
 static void lengths_end(struct tree *tree)
@@ -301,7 +301,7 @@ static void lengths_end(struct tree *tree)
 
 static u64 lengths_bytes(struct tree *tree)
 {
-	return sizeof(struct lengths) + tree_bytes(tree_of(&lengths_of(tree)->runs));
+	return sizeof(struct lengths) + lath_tree_bytes(tree_of(&lengths_of(tree)->runs));
 }
 
 static const struct watch_calls lengths_calls = {
@@ -325,8 +325,8 @@ static void choose_places(struct tree *tree, struct lengths *lengths)
 	u64 room;
 
 	call_enter(tree);
-	overlap_item(tree, 0, KEY_MAX, &first);
-	floor_item(tree, KEY_MAX, &last);
+	lath_overlap_item(tree, 0, KEY_MAX, &first);
+	lath_floor_item(tree, KEY_MAX, &last);
 	call_exit(tree);
 	/* base and shift 0: the place is the key itself */
 	if (last.key < PLACES / 2)
@@ -341,7 +341,7 @@ static void choose_places(struct tree *tree, struct lengths *lengths)
 /* Returns an empty second index, or NULL. */
 static struct lengths *make(struct tree *tree)
 {
-	struct lengths *lengths = tree_block_alloc(tree, sizeof(*lengths), false);
+	struct lengths *lengths = lath_tree_block_alloc(tree, sizeof(*lengths), false);
 	struct lath_config config = LATH_CONFIG_INIT;
 
 	if (!lengths)
@@ -356,7 +356,7 @@ static struct lengths *make(struct tree *tree)
 	config.flags = tree->each ? LATH_NODE_EACH : 0;
 	if (!lath_index_init(&lengths->runs, &config))
 		return lengths;
-	tree_block_free(tree, lengths, sizeof(*lengths));
+	lath_tree_block_free(tree, lengths, sizeof(*lengths));
 	return NULL;
 }
 
@@ -389,7 +389,7 @@ static void file_all(struct tree *tree, struct lengths *lengths)
 
 	while (more) {
 		call_enter(tree);
-		more = !overlap_item(tree, key, KEY_MAX, &item);
+		more = !lath_overlap_item(tree, key, KEY_MAX, &item);
 		if (!more || item.key > key) /* a run is in front of the item */
 			file_at(tree, lengths, key, &now);
 		call_exit(tree);
@@ -399,21 +399,21 @@ static void file_all(struct tree *tree, struct lengths *lengths)
 	}
 }
 
-bool lengths_ready(struct tree *tree)
+bool lath_lengths_ready(struct tree *tree)
 {
 	struct lengths *lengths = lengths_of(tree);
 
-	/* pairs with lengths_consider */
+	/* pairs with lath_lengths_consider */
 	return lengths && smp_load_acquire(&lengths->ready) && !READ_ONCE(lengths->incomplete) &&
 	       !READ_ONCE(lengths->crowded);
 }
 
-void lengths_consider(struct tree *tree, u64 nodes)
+void lath_lengths_consider(struct tree *tree, u64 nodes)
 {
 	struct lengths *lengths;
 
 	/* cheap searches need none; in shared memory its functions would be another process's */
-	if (nodes < lath_lengths_least || tree->shared_allocator || lengths_ready(tree))
+	if (nodes < lath_lengths_least || tree->shared_allocator || lath_lengths_ready(tree))
 		return;
 	lengths = obtain(tree);
 	/* one thread files; the others search by summaries in the meantime */
@@ -424,7 +424,7 @@ void lengths_consider(struct tree *tree, u64 nodes)
 	/* a call that changed the tree and saw no second index: the change is visible from here */
 	lath_fence_threads();
 	file_all(tree, lengths);
-	smp_store_release(&lengths->ready, true); /* pairs with lengths_ready */
+	smp_store_release(&lengths->ready, true); /* pairs with lath_lengths_ready */
 	lath_turn_unlock(&lengths->filing);
 }
 
@@ -531,8 +531,8 @@ static bool consider_runs(struct tree *tree, struct lengths *lengths, u64 length
 	return false;
 }
 
-enum lengths_result lengths_find(struct tree *tree, const struct lath_hole_request *want, u64 low,
-				 u64 last, u64 *key, u64 *looks)
+enum lengths_result lath_lengths_find(struct tree *tree, const struct lath_hole_request *want,
+				      u64 low, u64 last, u64 *key, u64 *looks)
 {
 	u64 size = want->size, align = want->align ? want->align - 1 : 0;
 	struct best best = { .want = want, .low = low, .last = last };

@@ -29,18 +29,18 @@
 enum lengths_result { LENGTHS_FOUND, LENGTHS_NONE, LENGTHS_OUTSIDE };
 
 #ifdef __KERNEL__
-static inline void lengths_consider(struct tree *tree, u64 nodes)
+static inline void lath_lengths_consider(struct tree *tree, u64 nodes)
 {
 }
 
-static inline bool lengths_ready(struct tree *tree)
+static inline bool lath_lengths_ready(struct tree *tree)
 {
 	return false;
 }
 
-static inline enum lengths_result lengths_find(struct tree *tree,
-					       const struct lath_hole_request *want, u64 low,
-					       u64 last, u64 *key, u64 *looks)
+static inline enum lengths_result lath_lengths_find(struct tree *tree,
+						    const struct lath_hole_request *want, u64 low,
+						    u64 last, u64 *key, u64 *looks)
 {
 	return LENGTHS_OUTSIDE;
 }
@@ -63,14 +63,14 @@ extern u64 lath_lengths_least;
 
 /* A search for the best fit looked at this many nodes: make the second index if that is worthwhile.
  * Allocates; not in a call. Without memory nothing happens. */
-void lengths_consider(struct tree *tree, u64 nodes);
-/* May lengths_find be asked? */
-bool lengths_ready(struct tree *tree);
+void lath_lengths_consider(struct tree *tree, u64 nodes);
+/* May lath_lengths_find be asked? */
+bool lath_lengths_ready(struct tree *tree);
 /* Find the lowest place of the shortest run in [low, last] that fits; a run that begins or ends
  * outside counts as far as it is inside. *looks grows by the number of runs looked at. If it finds
  * none, there may be one nevertheless. No lock held. */
-enum lengths_result lengths_find(struct tree *tree, const struct lath_hole_request *want, u64 low,
-				 u64 last, u64 *key, u64 *looks);
+enum lengths_result lath_lengths_find(struct tree *tree, const struct lath_hole_request *want,
+				      u64 low, u64 last, u64 *key, u64 *looks);
 #endif
 
 #endif /* LATH_INDEX_LENGTHS_H */

@@ -60,7 +60,7 @@ static __always_inline void lower_node(struct search *s, struct node *node, u64 
 {
 	/* a summary that promised nothing is not the reason why the node was searched */
 	if (!s->best && gap_lane(gap_own(s->tree, node), s->slot) >= s->need)
-		gap_lower_node(s->tree, node, lockword);
+		lath_gap_lower_node(s->tree, node, lockword);
 }
 
 /* Test the run behind the last item of the leaf (upwards) or in front of the first one, as far as
@@ -177,7 +177,7 @@ static void correct(struct search *s, u64 key, unsigned int level)
 {
 	LATH_ASSERT(level);
 	gap_change_begin(s->tree);
-	gap_propagate_leaf(s->tree, key, level);
+	lath_gap_propagate_leaf(s->tree, key, level);
 	gap_change_end(s->tree);
 	s->corrected++;
 }
@@ -198,7 +198,8 @@ static __always_inline enum result look(struct search *s, unsigned int level, bo
 		return ret;
 	s->nodes++;
 	/* No item follows within the span: the run goes on to its end. */
-	if (up ? overlap_item(s->tree, s->at, s->last, &item) : floor_item(s->tree, s->at, &item))
+	if (up ? lath_overlap_item(s->tree, s->at, s->last, &item)
+	       : lath_floor_item(s->tree, s->at, &item))
 		return take_run(s, up ? s->at : 0, up ? s->last : s->at, up) ? HOLE_HIT : HOLE_END;
 	end = item.key + (item.size - 1);
 	if (up ? item.key > s->at && take_run(s, s->at, item.key - 1, up)
@@ -290,7 +291,7 @@ static enum result region_down(struct search *s, struct node *child, u64 first, 
 		/* the nodes of a level are linked to the right only: each one is found by its last
 		 * key */
 		if (!one) {
-			child = level_find(s->tree, min(last, s->at), level, &lockword);
+			child = lath_level_find(s->tree, min(last, s->at), level, &lockword);
 			if (!child)
 				return HOLE_AGAIN;
 			ret = run_above(s, child, level);
@@ -318,7 +319,7 @@ struct place {
 /* Move `at` past the entries between the first one and entry i, which cannot hold the request. */
 static __always_inline bool skip_to(struct search *s, const struct place *p, int i, bool up)
 {
-	int j = up ? gap_previous(p->node, i) : gap_next(p->node, i);
+	int j = up ? lath_gap_previous(p->node, i) : lath_gap_next(p->node, i);
 
 	if (up ? j < p->first : j < 0 || j > p->first)
 		return true;
@@ -334,7 +335,7 @@ static __always_inline bool run_serves(const struct search *s, const struct plac
 	u64 key, first = s->at;
 
 	if (!up) {
-		int j = gap_previous(p->node, i);
+		int j = lath_gap_previous(p->node, i);
 
 		if (j < 0)
 			return false;
@@ -402,7 +403,7 @@ static __always_inline enum result search_entry(struct search *s, struct place *
 	}
 	/* The region was searched as a whole, but perhaps for the one in which the search began. */
 	if (!s->best && (i != p->first || p->whole))
-		gap_lower_entry(s->tree, node, (unsigned int)i, &p->lockword);
+		lath_gap_lower_entry(s->tree, node, (unsigned int)i, &p->lockword);
 	return HOLE_ON;
 }
 
@@ -416,13 +417,13 @@ static __always_inline int first_entry(struct node *node, u64 at, bool up)
 	if (up) {
 		if (i < 0)
 			return node_after(node, -1);
-		next = gap_previous(node, i);
+		next = lath_gap_previous(node, i);
 		return next >= 0 && READ_ONCE(gap_behind(node)[next]) > at ? next : i;
 	}
 	if (i >= 0 && !gap_entry_empty(node, (unsigned int)i) &&
 	    at < READ_ONCE(gap_behind(node)[i]))
 		return i;
-	next = gap_next(node, i);
+	next = lath_gap_next(node, i);
 	return next < 0 ? i : next;
 }
 
@@ -491,12 +492,12 @@ static bool leaf_promises(const struct search *s, struct node *leaf)
 static void lower_entry_of(struct search *s, u64 key)
 {
 	u64 lockword;
-	struct node *parent = level_find(s->tree, key, 1, &lockword);
+	struct node *parent = lath_level_find(s->tree, key, 1, &lockword);
 	int i = parent ? (int)inner_slot(parent, key) : -1;
 
 	/* a parent that changed since keeps its promise: a later search corrects it */
 	if (i >= 0 && node_valid(parent, lockword))
-		gap_lower_entry(s->tree, parent, (unsigned int)i, &lockword);
+		lath_gap_lower_entry(s->tree, parent, (unsigned int)i, &lockword);
 }
 
 /* Search upwards the leaf that covers `at`, if a finger leads there and it may serve. HOLE_HIT |
@@ -567,8 +568,8 @@ static bool search_best(struct search *s, const struct lath_hole_request *want, 
 
 	if (last - low < s->size - 1)
 		return false;
-	if (lengths_ready(s->tree))
-		result = lengths_find(s->tree, want, low, last, &s->found, &s->nodes);
+	if (lath_lengths_ready(s->tree))
+		result = lath_lengths_find(s->tree, want, low, last, &s->found, &s->nodes);
 	if (result == LENGTHS_FOUND)
 		return true;
 	found = search_span(s, low, last, true);
@@ -594,8 +595,8 @@ static int take_hole(struct search *s, u64 value, struct reserve *reserve)
 
 	LATH_ASSERT(!(s->found & s->align) && s->size - 1 <= KEY_MAX - s->found);
 	if (reserve)
-		return insert_item(s->tree, &item, NULL, reserve);
-	return overlap_item(s->tree, s->found, s->found + (s->size - 1), &item) ? 0 : -EEXIST;
+		return lath_insert_item(s->tree, &item, NULL, reserve);
+	return lath_overlap_item(s->tree, s->found, s->found + (s->size - 1), &item) ? 0 : -EEXIST;
 }
 
 /* ---- the bound ---- */
@@ -615,7 +616,7 @@ static bool bound_begin(struct search *s, const struct lath_hole_request *want, 
 
 	s->from = 0;
 	*holds = false;
-	if (!bound || want->policy != LATH_HOLE_FIRST || gap_begun(s->tree) != ended)
+	if (!bound || want->policy != LATH_HOLE_FIRST || lath_gap_begun(s->tree) != ended)
 		return false;
 	if (bound->tree_id == s->tree->id && bound->changes == ended && bound->low <= want->low &&
 	    bound->size <= s->size && !(bound->align & ~s->align)) {
@@ -659,7 +660,7 @@ static bool put_back(struct search *s, const struct lath_hole_request *want, u64
 {
 	struct bound *bound = bound_of(s->tree);
 
-	if (!back_serves(s, want, bound) || !insert_back(s->tree, &bound->undo, value))
+	if (!back_serves(s, want, bound) || !lath_insert_back(s->tree, &bound->undo, value))
 		return false;
 	s->nodes++;
 	s->found = bound->undo.key;
@@ -681,7 +682,7 @@ static int find(struct search *s, const struct lath_hole_request *want, u64 valu
 	int ret;
 
 	for (;;) {
-		ended = gap_ended(s->tree);
+		ended = lath_gap_ended(s->tree);
 		still = bound_begin(s, want, ended, &holds);
 		if (reserve && holds && put_back(s, want, value))
 			return 0;
@@ -695,10 +696,10 @@ static int find(struct search *s, const struct lath_hole_request *want, u64 valu
 			if (ret != -EEXIST)
 				return ret;
 		}
-		LATH_ASSERT(gap_begun(s->tree) - ended >= s->corrected);
+		LATH_ASSERT(lath_gap_begun(s->tree) - ended >= s->corrected);
 		/* a change in flight may hide a hole from the summaries: -ENOSPC would be a
 		 * guess */
-		if (gap_begun(s->tree) - s->corrected == ended)
+		if (lath_gap_begun(s->tree) - s->corrected == ended)
 			return -ENOSPC;
 		lath_spin_wait(&rounds);
 	}
@@ -720,7 +721,7 @@ static int find_hole(struct lath_index *index, const struct lath_hole_request *w
 	call_exit(tree);
 	/* outside of the call: it may make the index by length, which reads the whole tree */
 	if (want->policy == LATH_HOLE_BEST)
-		lengths_consider(tree, s.nodes);
+		lath_lengths_consider(tree, s.nodes);
 	if (ret == -ENOSPC)
 		lath_probe(refusal, tree, want->size);
 	if (!ret)

@@ -69,7 +69,7 @@ static void add_leaf(struct lath_index *public, u64 key, u64 low, u64 last,
 
 	lath_reader_enter(tree->rcu);
 	do {
-		leaf = locate_far(tree, key, FOR_READ, &lockword);
+		leaf = lath_locate_far(tree, key, FOR_READ, &lockword);
 		*first = READ_ONCE(leaf->low);
 		*end = READ_ONCE(leaf->last);
 	} while (!node_valid(leaf, lockword));
@@ -98,7 +98,7 @@ int lath_index_hole_stats(struct lath_index *public, uint64_t low, uint64_t high
 	memset(stats, 0, sizeof(*stats));
 	stats->largest = largest_run(public, low, high);
 	stats->largest_order = largest_order(public, low, high, stats->largest);
-	pool_stats(&tree->pool[POOL_LEAF], &bytes, &bytes, &leaves);
+	lath_pool_stats(&tree->pool[POOL_LEAF], &bytes, &bytes, &leaves);
 	if (lath_index_lookup_item(public, low, &item))
 		add_run(public, low, last, stats);
 	if (!max_leaves || leaves <= max_leaves) {

@@ -77,17 +77,17 @@ static void prefetch_classes(struct set *set, const struct want *want)
 		struct tree *tree = class_tree(set, __ffs64(rest), 0);
 
 		if (tree && READ_ONCE(tree->hint) && query_class(set, __ffs64(rest), want, &query))
-			wide_prefetch_hint(tree, query.from);
+			lath_wide_prefetch_hint(tree, query.from);
 	}
 	for (rest = used; rest; rest &= rest - 1) {
 		struct tree *tree = class_tree(set, __ffs64(rest), 0);
 
 		if (tree && READ_ONCE(tree->hint) && query_class(set, __ffs64(rest), want, &query))
-			wide_prefetch(tree, &query);
+			lath_wide_prefetch(tree, &query);
 	}
 }
 
-/* Search one tree. Returns as wide_scan(). */
+/* Search one tree. Returns as lath_wide_scan(). */
 static size_t search_place(struct set *set, struct tree *tree, const struct want *want,
 			   struct lath_item *found, size_t max, struct position *at)
 {
@@ -102,8 +102,8 @@ static size_t search_place(struct set *set, struct tree *tree, const struct want
 		return 0;
 	/* the last tree of a class has lists: the third and further intervals with one first key */
 	if (at->place % PLACES == PLACES - 1)
-		return interval_list_scan(tree, &query, found, max, &at->from, &at->order);
-	return wide_scan(tree, &query, found, max, set->behind, &at->from);
+		return lath_interval_list_scan(tree, &query, found, max, &at->from, &at->order);
+	return lath_wide_scan(tree, &query, found, max, set->behind, &at->from);
 }
 
 /* Find at most max intervals from *at on; found == NULL: count them. Returns their number. If it is
@@ -299,7 +299,7 @@ static void nearest_before(struct set *set, u32 place, u64 point, struct nearest
 	u64 longest = READ_ONCE(set->class[place / PLACES].longest), high = point, low;
 	struct lath_item last;
 
-	while (tree && high && !floor_item(tree, high - 1, &last)) {
+	while (tree && high && !lath_floor_item(tree, high - 1, &last)) {
 		LATH_ASSERT(last.key < high);
 		/* even with the longest span this and all earlier ones end no nearer */
 		if (best->some && point - last.key > longest &&

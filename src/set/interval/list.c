@@ -167,7 +167,7 @@ static int add_first(struct set *set, struct tree *tree, const struct lath_item 
 	return ret == -EEXIST ? -EAGAIN : ret;
 }
 
-int interval_list_insert(struct set *set, struct tree *tree, const struct lath_item *item)
+int lath_interval_list_insert(struct set *set, struct tree *tree, const struct lath_item *item)
 {
 	struct list *fresh = NULL;
 	u32 room = 0;
@@ -239,7 +239,7 @@ static int erase_from(struct list *list, struct tree *tree, const struct lath_it
 	return gone ? -EAGAIN : element ? 0 : -ENOENT;
 }
 
-int interval_list_erase(struct set *set, struct tree *tree, const struct lath_item *item)
+int lath_interval_list_erase(struct set *set, struct tree *tree, const struct lath_item *item)
 {
 	int ret = -EAGAIN;
 
@@ -311,8 +311,8 @@ static size_t copy_list(const struct list *list, u64 key, const struct wide_quer
 
 #define ENTRIES 8
 
-size_t interval_list_scan(struct tree *tree, const struct wide_query *query,
-			  struct lath_item *found, size_t max, u64 *next, u64 *order)
+size_t lath_interval_list_scan(struct tree *tree, const struct wide_query *query,
+			       struct lath_item *found, size_t max, u64 *next, u64 *order)
 {
 	struct lath_item entry[ENTRIES];
 	size_t n = 0, entries, i;
@@ -338,7 +338,7 @@ size_t interval_list_scan(struct tree *tree, const struct wide_query *query,
 	return n;
 }
 
-bool interval_list_true(const struct lath_item *entry, unsigned int class, u64 longest)
+bool lath_interval_list_true(const struct lath_item *entry, unsigned int class, u64 longest)
 {
 	const struct list *list = list_of(entry->value);
 	u64 order = 0;
@@ -360,7 +360,7 @@ bool interval_list_true(const struct lath_item *entry, unsigned int class, u64 l
 	return live && live == list->live;
 }
 
-void interval_list_free(const struct lath_item *entry)
+void lath_interval_list_free(const struct lath_item *entry)
 {
 	unmake_list(list_of(entry->value));
 }

@@ -17,7 +17,7 @@ int lath_intervals_init(struct lath_intervals *public, enum lath_bounds bounds,
 		return -EINVAL;
 	if (bounds != LATH_HALF_OPEN && bounds != LATH_CLOSED)
 		return -EINVAL;
-	if (config_read(&copy, config) || copy.layout != LATH_RANGES ||
+	if (lath_config_read(&copy, config) || copy.layout != LATH_RANGES ||
 	    copy.flags & ~(unsigned int)KNOWN_FLAGS)
 		return -EINVAL;
 	memset(set, 0, sizeof(*set));
@@ -25,7 +25,7 @@ int lath_intervals_init(struct lath_intervals *public, enum lath_bounds bounds,
 	if (copy.allocator)
 		set->allocator = *copy.allocator;
 	set->rcu = copy.rcu ? copy.rcu : &lath_rcu_auto;
-	/* the trees hold first keys; the span of each is a word beside it (tree_init, `wide`) */
+	/* the trees hold first keys; the span of each is a word beside it (lath_tree_init, `wide`) */
 	copy.layout = LATH_POINTS;
 	copy.size = sizeof(copy);
 	copy.allocator = copy.allocator ? &set->allocator : NULL;
@@ -42,7 +42,7 @@ static struct lath_index *new_tree(struct set *set, unsigned int place)
 	struct lath_index *index = set_alloc(set, sizeof(*index));
 
 	/* the trees of the first places have a word per point, that of lists has none */
-	if (!index || !tree_init(index, &set->config, place < PLACES - 1))
+	if (!index || !lath_tree_init(index, &set->config, place < PLACES - 1))
 		return index;
 	set_free(set, index, sizeof(*index));
 	return NULL;
@@ -125,8 +125,8 @@ int lath_intervals_insert(struct lath_intervals *public, const struct lath_inter
 			tree = make_place(set, class, place);
 		if (unlikely(!tree))
 			return -ENOMEM;
-		ret = place < PLACES - 1 ? wide_insert(tree, &item)
-					 : interval_list_insert(set, tree, &item);
+		ret = place < PLACES - 1 ? lath_wide_insert(tree, &item)
+					 : lath_interval_list_insert(set, tree, &item);
 	}
 	LATH_ASSERT(ret != -EEXIST); /* a list takes what the other places have no room for */
 	return ret;
@@ -148,8 +148,8 @@ int lath_intervals_erase(struct lath_intervals *public, const struct lath_interv
 		struct tree *tree = class_tree(set, class, place);
 
 		if (tree)
-			ret = place < PLACES - 1 ? wide_erase(tree, &item)
-						 : interval_list_erase(set, tree, &item);
+			ret = place < PLACES - 1 ? lath_wide_erase(tree, &item)
+						 : lath_interval_list_erase(set, tree, &item);
 	}
 	return ret;
 }
@@ -201,7 +201,7 @@ static int check_items(struct set *set, unsigned int class, unsigned int place, 
 			lath_reader_enter(set->rcu);
 			/* one at a time, by the call that searches use: what it cannot find is not
 			 * there for them */
-			found = wide_scan(tree, &all, &item, 1, 0, &key);
+			found = lath_wide_scan(tree, &all, &item, 1, 0, &key);
 			lath_reader_exit(set->rcu);
 			if (found && (class_of(item.size - item.key) != class ||
 				      item.size - item.key > longest || item.size < item.key))
@@ -209,7 +209,7 @@ static int check_items(struct set *set, unsigned int class, unsigned int place, 
 		} else {
 			found = !lath_index_ceiling_item((struct lath_index *)(void *)tree, key,
 							 &item);
-			if (found && !interval_list_true(&item, class, longest))
+			if (found && !lath_interval_list_true(&item, class, longest))
 				ret = 22;
 			key = item.key + 1;
 		}
@@ -257,7 +257,7 @@ int lath_intervals_verify(struct lath_intervals *public, char *report, size_t re
 static void end_list(void *arg, const struct lath_item *entry)
 {
 	(void)arg;
-	interval_list_free(entry);
+	lath_interval_list_free(entry);
 }
 
 void lath_intervals_fini(struct lath_intervals *public, lath_interval_fn each, void *arg)

@@ -101,18 +101,18 @@ static inline void set_free(struct set *set, void *block, size_t size)
 /* ---- list.c: intervals that begin at one key. `tree` is the last place of a class ---- */
 
 /* Add an interval {first, span, value} to the list of its first key: 0 | -ENOMEM */
-int interval_list_insert(struct set *set, struct tree *tree, const struct lath_item *item);
+int lath_interval_list_insert(struct set *set, struct tree *tree, const struct lath_item *item);
 /* Erase one that is equal: 0 | -ENOENT. Never allocates. */
-int interval_list_erase(struct set *set, struct tree *tree, const struct lath_item *item);
+int lath_interval_list_erase(struct set *set, struct tree *tree, const struct lath_item *item);
 /*
- * As wide_scan() over all lists. *order: of the list at query->from, skip what was added up to this
- * one; if the number is max, the list to go on with, *next, was copied up to *order.
+ * As lath_wide_scan() over all lists. *order: of the list at query->from, skip what was added up to
+ * this one; if the number is max, the list to go on with, *next, was copied up to *order.
  */
-size_t interval_list_scan(struct tree *tree, const struct wide_query *query,
-			  struct lath_item *found, size_t max, u64 *next, u64 *order);
+size_t lath_interval_list_scan(struct tree *tree, const struct wide_query *query,
+			       struct lath_item *found, size_t max, u64 *next, u64 *order);
 /* Is the list of this entry sound? Nobody writes. */
-bool interval_list_true(const struct lath_item *entry, unsigned int class, u64 longest);
+bool lath_interval_list_true(const struct lath_item *entry, unsigned int class, u64 longest);
 /* Free the list of an entry: nobody else uses the set. */
-void interval_list_free(const struct lath_item *entry);
+void lath_interval_list_free(const struct lath_item *entry);
 
 #endif /* LATH_INDEX_SET_H */

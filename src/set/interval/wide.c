@@ -7,7 +7,7 @@
 #include "tree/call/insert.h"
 #include "tree/way/locate.h"
 
-int wide_insert(struct tree *tree, const struct lath_item *item)
+int lath_wide_insert(struct tree *tree, const struct lath_item *item)
 {
 	struct reserve reserve = { 0 };
 	int ret;
@@ -15,13 +15,13 @@ int wide_insert(struct tree *tree, const struct lath_item *item)
 	LATH_ASSERT(tree->leaf_side && !tree->ranges); /* else the word has no place */
 	LATH_ASSERT(item->size <= KEY_MAX - item->key);
 	lath_call_enter();
-	ret = insert_item(tree, item, NULL, &reserve);
+	ret = lath_insert_item(tree, item, NULL, &reserve);
 	lath_call_exit();
 	hint_tick(tree, true);
 	return ret;
 }
 
-int wide_erase(struct tree *tree, const struct lath_item *item)
+int lath_wide_erase(struct tree *tree, const struct lath_item *item)
 {
 	struct node *leaf;
 	int i, ret = -ENOENT;
@@ -37,22 +37,22 @@ int wide_erase(struct tree *tree, const struct lath_item *item)
 	if (ret)
 		node_unlock_clean(leaf);
 	else
-		leaf_erase(tree, leaf, i, NULL);
+		lath_leaf_erase(tree, leaf, i, NULL);
 	lath_call_exit();
 	hint_tick(tree, false);
 	return ret;
 }
 
 #ifdef __KERNEL__
-void wide_prefetch_hint(struct tree *tree, u64 key)
+void lath_wide_prefetch_hint(struct tree *tree, u64 key)
 {
 }
 
-void wide_prefetch(struct tree *tree, const struct wide_query *query)
+void lath_wide_prefetch(struct tree *tree, const struct wide_query *query)
 {
 }
 #else
-void wide_prefetch_hint(struct tree *tree, u64 key)
+void lath_wide_prefetch_hint(struct tree *tree, u64 key)
 {
 	const struct hint *hint = hint_of(tree);
 	struct hint_step at;
@@ -72,7 +72,7 @@ static void prefetch_words(const struct node *leaf, const char *pair)
 	prefetch(words + 32);
 }
 
-void wide_prefetch(struct tree *tree, const struct wide_query *query)
+void lath_wide_prefetch(struct tree *tree, const struct wide_query *query)
 {
 	const struct hint *hint = hint_of(tree);
 	struct node *leaf, *last;
@@ -130,11 +130,11 @@ static size_t copy_matching(const struct node *leaf, u64 match, struct lath_item
 	return n;
 }
 
-size_t wide_scan(struct tree *tree, const struct wide_query *query, struct lath_item *found,
-		 size_t max, u64 behind, u64 *next)
+size_t lath_wide_scan(struct tree *tree, const struct wide_query *query, struct lath_item *found,
+		      size_t max, u64 behind, u64 *next)
 {
 	u64 from = query->from, lockword;
-	struct node *leaf = locate_far(tree, from, FOR_READ, &lockword);
+	struct node *leaf = lath_locate_far(tree, from, FOR_READ, &lockword);
 	size_t n = 0;
 
 	LATH_ASSERT(max && query->from <= query->to);
@@ -147,7 +147,7 @@ size_t wide_scan(struct tree *tree, const struct wide_query *query, struct lath_
 
 		/* what was copied from a leaf that has changed is dropped: n has not grown */
 		if (unlikely(!node_valid(leaf, lockword))) {
-			leaf = locate_far(tree, from, FOR_READ, &lockword);
+			leaf = lath_locate_far(tree, from, FOR_READ, &lockword);
 			continue;
 		}
 		n = m;
@@ -164,6 +164,6 @@ size_t wide_scan(struct tree *tree, const struct wide_query *query, struct lath_
 		leaf = right;
 		lockword = node_read(leaf);
 		if (unlikely(node_dead(lockword)))
-			leaf = locate_far(tree, from, FOR_READ, &lockword);
+			leaf = lath_locate_far(tree, from, FOR_READ, &lockword);
 	}
 }

@@ -13,10 +13,10 @@
 
 /* Insert the point item->key with the word item->size: 0 | -EEXIST: the point is there | -ENOMEM.
  * No lock held. */
-int wide_insert(struct tree *tree, const struct lath_item *item);
+int lath_wide_insert(struct tree *tree, const struct lath_item *item);
 /* Erase the point if its word and its value are these: 0 | -ENOENT. Never allocates. No lock
  * held. */
-int wide_erase(struct tree *tree, const struct lath_item *item);
+int lath_wide_erase(struct tree *tree, const struct lath_item *item);
 
 /* Points in [from, to] whose key + word is in [low, high]. */
 struct wide_query {
@@ -25,14 +25,14 @@ struct wide_query {
 };
 
 /* Prefetch the hint for key / what a scan reads, as far as hints tell where it is. */
-void wide_prefetch_hint(struct tree *tree, u64 key);
-void wide_prefetch(struct tree *tree, const struct wide_query *query);
+void lath_wide_prefetch_hint(struct tree *tree, u64 key);
+void lath_wide_prefetch(struct tree *tree, const struct wide_query *query);
 /*
  * Copy at most max points, in order, as {key, key + word + behind, value}; found == NULL: count
  * them only. Returns their number; *next is behind the last key that was looked at if the number is
  * max. In a read-side critical section, no lock held; concurrently with anything.
  */
-size_t wide_scan(struct tree *tree, const struct wide_query *query, struct lath_item *found,
-		 size_t max, u64 behind, u64 *next);
+size_t lath_wide_scan(struct tree *tree, const struct wide_query *query, struct lath_item *found,
+		      size_t max, u64 behind, u64 *next);
 
 #endif /* LATH_INDEX_WIDE_H */

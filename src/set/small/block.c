@@ -53,7 +53,7 @@ static void *allocate(const struct small *small, unsigned int words)
 	return from ? from->alloc(from->ctx, 8ul * words, 8) : lath_small_alloc(8ul * words);
 }
 
-void small_block_free(struct small *small)
+void lath_small_block_free(struct small *small)
 {
 	const struct lath_allocator *to = memory_of(small);
 
@@ -167,7 +167,7 @@ static int change_in_new(struct small *small, const struct shape *to, const stru
 	if (!block)
 		return -ENOMEM;
 	write_block(small, to, block, change);
-	small_block_free(small);
+	lath_small_block_free(small);
 	set_block(small, block, words, to);
 	return 0;
 }
@@ -189,14 +189,14 @@ static void change_in_place(struct small *small, const struct shape *to,
 	if (!block)
 		return;
 	memcpy(block, small->body, 8ul * words);
-	small_block_free(small);
+	lath_small_block_free(small);
 	set_block(small, block, words, to);
 }
 
 /* ---- changes ---- */
 
-bool small_block_conflicts(const struct small *small, const struct lath_item *item,
-			   struct lath_item *conflict)
+bool lath_small_block_conflicts(const struct small *small, const struct lath_item *item,
+				struct lath_item *conflict)
 {
 	unsigned int i = block_find(small, item->key);
 
@@ -227,9 +227,9 @@ static int insert_entry(struct small *small, const struct lath_item *item)
 	return change_in_new(small, &to, &change);
 }
 
-int small_block_insert(struct small *small, const struct lath_item *item)
+int lath_small_block_insert(struct small *small, const struct lath_item *item)
 {
-	LATH_ASSERT(!small_block_conflicts(small, item, NULL));
+	LATH_ASSERT(!lath_small_block_conflicts(small, item, NULL));
 	return insert_entry(small, item);
 }
 
@@ -247,7 +247,7 @@ static unsigned int width_without(const struct small *small, const u8 *column, u
 	return width_of(all);
 }
 
-void small_block_erase(struct small *small, unsigned int i)
+void lath_small_block_erase(struct small *small, unsigned int i)
 {
 	struct change change = { .how = GOES, .i = i };
 	unsigned int last = (unsigned int)small->count - 1;
@@ -256,7 +256,7 @@ void small_block_erase(struct small *small, unsigned int i)
 
 	LATH_ASSERT(i < small->count);
 	if (!last) {
-		small_block_free(small);
+		lath_small_block_free(small);
 		set_block(small, NULL, 0, &(struct shape){ 0 });
 		return;
 	}
@@ -269,7 +269,7 @@ void small_block_erase(struct small *small, unsigned int i)
 	change_in_place(small, &to, &change);
 }
 
-int small_block_change(struct small *small, unsigned int i, u64 size, u64 value)
+int lath_small_block_change(struct small *small, unsigned int i, u64 size, u64 value)
 {
 	struct change change = { CHANGES, i, { block_key(small, i), size, value } };
 	u8 *sizes = (u8 *)(uintptr_t)size_column(small), *values;
@@ -290,7 +290,7 @@ int small_block_change(struct small *small, unsigned int i, u64 size, u64 value)
 	return 0;
 }
 
-int small_block_split(struct small *small, unsigned int i, u64 at, u64 value)
+int lath_small_block_split(struct small *small, unsigned int i, u64 at, u64 value)
 {
 	struct lath_item item, right;
 	int ret;
@@ -301,7 +301,7 @@ int small_block_split(struct small *small, unsigned int i, u64 at, u64 value)
 	ret = insert_entry(small, &right);
 	if (ret)
 		return ret;
-	ret = small_block_change(small, i, at - item.key, item.value);
+	ret = lath_small_block_change(small, i, at - item.key, item.value);
 	LATH_ASSERT(!ret); /* a smaller size needs no memory */
 	return ret;
 }
@@ -315,7 +315,7 @@ static int found(int number, const char *what, unsigned int i, char *report, siz
 	return number;
 }
 
-int small_block_verify(const struct small *small, char *report, size_t report_size)
+int lath_small_block_verify(const struct small *small, char *report, size_t report_size)
 {
 	const struct shape shape = shape_of(small);
 	unsigned int i, n = shape.count;

@@ -177,21 +177,21 @@ static inline unsigned int block_covering(const struct small *small, u64 point)
 /* ---- block.c: changes ---- */
 
 /* Frees the block, if there is one. */
-void small_block_free(struct small *small);
+void lath_small_block_free(struct small *small);
 /* Returns whether an entry overlaps the item, and copies it to *conflict, if that is not NULL. */
-bool small_block_conflicts(const struct small *small, const struct lath_item *item,
-			   struct lath_item *conflict);
+bool lath_small_block_conflicts(const struct small *small, const struct lath_item *item,
+				struct lath_item *conflict);
 /* Inserts an item that overlaps none: 0 | -ENOMEM. There are fewer than LATH_SMALL_MOST. */
-int small_block_insert(struct small *small, const struct lath_item *item);
+int lath_small_block_insert(struct small *small, const struct lath_item *item);
 /* Erases entry i. */
-void small_block_erase(struct small *small, unsigned int i);
+void lath_small_block_erase(struct small *small, unsigned int i);
 /* Gives entry i another size and another value: 0 | -ENOMEM, only if one of them needs more bytes
  * than its column has. The caller has seen that the size overlaps nothing. */
-int small_block_change(struct small *small, unsigned int i, u64 size, u64 value);
+int lath_small_block_change(struct small *small, unsigned int i, u64 size, u64 value);
 /* Cuts entry i in two; the right part begins at `at`: 0 | -ENOMEM. There are fewer entries than
  * LATH_SMALL_MOST. */
-int small_block_split(struct small *small, unsigned int i, u64 at, u64 value);
+int lath_small_block_split(struct small *small, unsigned int i, u64 at, u64 value);
 /* As lath_small_verify(). */
-int small_block_verify(const struct small *small, char *report, size_t report_size);
+int lath_small_block_verify(const struct small *small, char *report, size_t report_size);
 
 #endif /* LATH_INDEX_SMALL_BLOCK_H */

@@ -174,7 +174,7 @@ int lath_small_verify(const struct lath_small *public, char *report, size_t repo
 	const struct small *small = small_of(public);
 
 	if (is_block(small))
-		return small_block_verify(small, report, report_size);
+		return lath_small_block_verify(small, report, report_size);
 	LATH_ASSERT(lath_index_count(small->body) == small->count);
 	return lath_index_verify(small->body, 5, report, report_size);
 }

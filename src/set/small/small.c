@@ -13,7 +13,7 @@ static bool sound(const struct lath_small_kind *kind)
 {
 	struct lath_config config;
 
-	return kind->limit <= LATH_SMALL_MOST && !config_read(&config, &kind->index) &&
+	return kind->limit <= LATH_SMALL_MOST && !lath_config_read(&config, &kind->index) &&
 	       !(config.flags & LATH_SHARED);
 }
 
@@ -54,7 +54,7 @@ static int fill(struct lath_index *index, const struct small *block)
 static int index_init(struct lath_index *index, const struct small *from, enum small_form form)
 {
 	struct lath_config config;
-	int ret = config_read(&config, &from->kind->index);
+	int ret = lath_config_read(&config, &from->kind->index);
 
 	if (ret)
 		return ret;
@@ -71,7 +71,7 @@ static int index_init(struct lath_index *index, const struct small *from, enum s
 	return ret;
 }
 
-static void index_free(const struct small *small, struct lath_index *index)
+static void lath_index_free(const struct small *small, struct lath_index *index)
 {
 	const struct lath_allocator *to = small->kind->index.allocator;
 
@@ -85,7 +85,7 @@ static void index_destroy(const struct small *small, struct lath_index *index, l
 			  void *arg)
 {
 	lath_index_fini(index, each, arg);
-	index_free(small, index);
+	lath_index_free(small, index);
 }
 
 /* Returns an index of this form with all items of the container; NULL: no memory. */
@@ -102,7 +102,7 @@ static struct lath_index *index_create(const struct small *small, enum small_for
 	LATH_ASSERT(!ret || ret == -ENOMEM); /* sound() has checked the kind */
 	if (!ret)
 		return index;
-	index_free(small, index);
+	lath_index_free(small, index);
 	return NULL;
 }
 
@@ -125,7 +125,7 @@ static int grow(struct small *small, enum small_form form)
 	if (!index)
 		return -ENOMEM;
 	if (is_block(small))
-		small_block_free(small);
+		lath_small_block_free(small);
 	else
 		index_destroy(small, small->body, NULL, NULL);
 	small->body = index;
@@ -142,7 +142,7 @@ static bool conflicts(const struct small *small, const struct lath_item *item,
 	struct lath_item there;
 
 	if (is_block(small))
-		return small_block_conflicts(small, item, conflict);
+		return lath_small_block_conflicts(small, item, conflict);
 	return !lath_index_overlap_item(small->body, item->key, item->size,
 					conflict ? conflict : &there);
 }
@@ -163,7 +163,7 @@ int lath_small_insert_item(struct lath_small *public, const struct lath_item *it
 	if (form > small->form && grow(small, form))
 		return -ENOMEM;
 	if (is_block(small))
-		return small_block_insert(small, item);
+		return lath_small_block_insert(small, item);
 	ret = lath_index_insert_item(small->body, item, conflict);
 	if (!ret)
 		small->count++;
@@ -182,7 +182,7 @@ int lath_small_erase_item(struct lath_small *public, uint64_t key, struct lath_i
 			return -ENOENT;
 		if (old)
 			block_item(small, i, old);
-		small_block_erase(small, i);
+		lath_small_block_erase(small, i);
 		return 0;
 	}
 	ret = lath_index_erase_item(small->body, key, old);
@@ -206,7 +206,7 @@ int lath_small_replace_item(struct lath_small *public, uint64_t key, uint64_t va
 	if (i == small->count || block_key(small, i) != key)
 		return -ENOENT;
 	block_item(small, i, &before);
-	ret = small_block_change(small, i, before.size, value);
+	ret = lath_small_block_change(small, i, before.size, value);
 	if (!ret && old)
 		*old = before;
 	return ret;
@@ -226,7 +226,7 @@ int lath_small_resize(struct lath_small *public, uint64_t key, uint64_t size)
 		return -ENOENT;
 	if (i + 1 < small->count && block_key(small, i + 1) - key < size)
 		return -EEXIST;
-	return small_block_change(small, i, size, block_value(small, i));
+	return lath_small_block_change(small, i, size, block_value(small, i));
 }
 
 int lath_small_split(struct lath_small *public, uint64_t at, uint64_t value)
@@ -241,7 +241,7 @@ int lath_small_split(struct lath_small *public, uint64_t at, uint64_t value)
 	if (form > small->form && grow(small, form))
 		return -ENOMEM;
 	if (is_block(small))
-		return small_block_split(small, block_find(small, item.key), at, value);
+		return lath_small_block_split(small, block_find(small, item.key), at, value);
 	ret = lath_index_split(small->body, at, value);
 	if (!ret)
 		small->count++;
@@ -265,7 +265,7 @@ int lath_small_insert_hole(struct lath_small *public, const struct lath_hole_req
 	ret = lath_small_find_hole(public, want, &item.key);
 	/* no other call runs between the search and the insert: the place is still free */
 	if (!ret && form_for_one_more(small) == SMALL_BLOCK)
-		ret = small_block_insert(small, &item);
+		ret = lath_small_block_insert(small, &item);
 	else if (!ret)
 		ret = lath_small_insert_item(public, &item, NULL);
 	if (!ret)
@@ -296,7 +296,7 @@ void lath_small_fini(struct lath_small *public, lath_item_fn each, void *arg)
 			block_item(small, i, &item);
 			each(arg, &item);
 		}
-		small_block_free(small);
+		lath_small_block_free(small);
 	} else {
 		index_destroy(small, small->body, each, arg);
 	}

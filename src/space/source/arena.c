@@ -263,7 +263,7 @@ static void run_around(const struct arena *arena, u64 unit, u64 *first, u64 *end
 	*end = above ? 64ull * j + __ffs64(above) : ARENA_UNITS;
 }
 
-void arena_open(struct arena *arena, u64 block)
+void lath_arena_open(struct arena *arena, u64 block)
 {
 	unsigned int i;
 
@@ -373,7 +373,7 @@ static void mark_free(struct arena *arena, u64 n, struct span s)
 	show_freed(arena, s.first, s.last);
 }
 
-bool arena_reserve(struct arena *arena, u64 unit, u64 n)
+bool lath_arena_reserve(struct arena *arena, u64 unit, u64 n)
 {
 	LATH_ASSERT(lath_spin_mine(&arena->lock));
 	if (!all_are(arena, span_of(unit, n), false))
@@ -382,13 +382,13 @@ bool arena_reserve(struct arena *arena, u64 unit, u64 n)
 	return true;
 }
 
-bool arena_takes(struct arena *arena, u64 unit, u64 n)
+bool lath_arena_takes(struct arena *arena, u64 unit, u64 n)
 {
 	LATH_ASSERT(lath_spin_mine(&arena->lock));
 	return all_are(arena, span_of(unit, n), true);
 }
 
-bool arena_free_units(struct arena *arena, u64 unit, u64 n)
+bool lath_arena_free_units(struct arena *arena, u64 unit, u64 n)
 {
 	struct span s = span_of(unit, n);
 	u64 first, end;
@@ -417,7 +417,7 @@ static u64 run_end(const struct arena *arena, u64 unit)
 	return 64 * i + (i < ARENA_WORDS ? ones(arena->map[i]) : 0);
 }
 
-u64 block_within(u64 n, u64 align)
+u64 lath_block_within(u64 n, u64 align)
 {
 	u64 whole = n / align;
 
@@ -451,7 +451,7 @@ static inline bool run_serves(const struct place *p, u64 from, u64 end, u64 *uni
 static bool place_in_runs(const struct arena *arena, const struct place *p, u64 *unit, u64 *most,
 			  u64 *longest)
 {
-	u64 block = min(block_within(p->n, p->align), 64ull), seen = 0,
+	u64 block = min(lath_block_within(p->n, p->align), 64ull), seen = 0,
 	    words = ~lath_bytes_match(arena->grade, grade_needed(block)).lt;
 
 	/* what a run without such a block may have at most, from a multiple of align on, and at all
@@ -511,7 +511,7 @@ static bool place_within(const struct arena *arena, const struct place *p, u64 *
 			       : place_in_runs(arena, p, unit, most, longest);
 }
 
-bool arena_alloc_within(struct arena *arena, u64 n, u64 align, u64 first, u64 last, u64 *unit)
+bool lath_arena_alloc_within(struct arena *arena, u64 n, u64 align, u64 first, u64 last, u64 *unit)
 {
 	struct place place = { n, align, first, last };
 	unsigned int order = log2_up(align);
@@ -584,7 +584,7 @@ static bool find_in_word(const struct arena *arena, u64 n, u64 *unit)
 	return true;
 }
 
-bool arena_alloc_units(struct arena *arena, u64 n, u64 block, u64 *unit)
+bool lath_arena_alloc_units(struct arena *arena, u64 n, u64 block, u64 *unit)
 {
 	LATH_ASSERT(lath_spin_mine(&arena->lock) && n && n <= block && block <= ARENA_UNITS);
 	if (block > 64 ? find_words(arena, block, unit) : find_in_word(arena, block, unit)) {
@@ -596,8 +596,8 @@ bool arena_alloc_units(struct arena *arena, u64 n, u64 block, u64 *unit)
 	return false;
 }
 
-unsigned int arena_alloc_blocks(struct arena *arena, unsigned int order, unsigned int most,
-				u64 *unit)
+unsigned int lath_arena_alloc_blocks(struct arena *arena, unsigned int order, unsigned int most,
+				     u64 *unit)
 {
 	unsigned int n = 0;
 	u64 size = 1ull << order;
@@ -649,7 +649,7 @@ static bool bounds_hold(const struct arena *arena)
 	return true;
 }
 
-bool arena_sound(const struct arena *arena)
+bool lath_arena_sound(const struct arena *arena)
 {
 	u64 free = 0, whole = 0;
 	unsigned int i;

@@ -77,30 +77,30 @@ static inline u8 grade_needed(u64 n)
 
 /* Returns the size of the largest naturally aligned block that n units at a multiple of align
  * contain, wherever they begin. */
-u64 block_within(u64 n, u64 align);
+u64 lath_block_within(u64 n, u64 align);
 
-/* The caller of the calls below holds the arena's lock, on entry and on return; of arena_sound() it
- * excludes changes. None of them fails for want of memory. */
+/* The caller of the calls below holds the arena's lock, on entry and on return; of
+ * lath_arena_sound() it excludes changes. None of them fails for want of memory. */
 
 /* Begins to serve a block, with all units free. */
-void arena_open(struct arena *arena, u64 block);
+void lath_arena_open(struct arena *arena, u64 block);
 /* Takes the first n of `block` >= n free units at a multiple of `block` rounded up to a power of
  * two; in a dense arena up to 64 at any place of one word. Returns whether it did. */
-bool arena_alloc_units(struct arena *arena, u64 n, u64 block, u64 *unit);
+bool lath_arena_alloc_units(struct arena *arena, u64 n, u64 block, u64 *unit);
 /* Takes up to `most` blocks of 2^order units, order <= 6; of a dense arena, order 0. Returns the
  * number taken. */
-unsigned int arena_alloc_blocks(struct arena *arena, unsigned int order, unsigned int most,
-				u64 *unit);
+unsigned int lath_arena_alloc_blocks(struct arena *arena, unsigned int order, unsigned int most,
+				     u64 *unit);
 /* Takes the first n free units at a multiple of align within [first, last], wherever that is.
  * Returns whether it did. */
-bool arena_alloc_within(struct arena *arena, u64 n, u64 align, u64 first, u64 last, u64 *unit);
+bool lath_arena_alloc_within(struct arena *arena, u64 n, u64 align, u64 first, u64 last, u64 *unit);
 /* Take exactly these units, or free them. Return false, with nothing changed, if not all of them
  * are free (taken). */
-bool arena_reserve(struct arena *arena, u64 unit, u64 n);
+bool lath_arena_reserve(struct arena *arena, u64 unit, u64 n);
 /* Are all of these units taken? */
-bool arena_takes(struct arena *arena, u64 unit, u64 n);
-bool arena_free_units(struct arena *arena, u64 unit, u64 n);
+bool lath_arena_takes(struct arena *arena, u64 unit, u64 n);
+bool lath_arena_free_units(struct arena *arena, u64 unit, u64 n);
 /* Returns whether counters and grades agree with the bitmap. */
-bool arena_sound(const struct arena *arena);
+bool lath_arena_sound(const struct arena *arena);
 
 #endif /* LATH_SPACE_SOURCE_ARENA_H */

@@ -15,10 +15,10 @@ static void count_keys(struct lath_space *space, u64 size)
 		lath_fetch_add(&space->index_keys, size);
 }
 
-int index_alloc(struct lath_space *space, const struct lath_hole_request *want, u64 cookie,
-		u64 *key)
+int lath_index_alloc(struct lath_space *space, const struct lath_hole_request *want, u64 cookie,
+		     u64 *key)
 {
-	struct lath_index *index = space_index(space, &space->index);
+	struct lath_index *index = lath_space_index(space, &space->index);
 	int ret = index ? lath_index_insert_hole(index, want, cookie, key) : -ENOMEM;
 
 	LATH_ASSERT(cookie != arena_mark(space) && whole_units(space, 0, want->size));
@@ -34,7 +34,8 @@ int index_alloc(struct lath_space *space, const struct lath_hole_request *want, 
  * arena; 0 if a gap comes before that. */
 static u64 index_span(struct lath_space *space, u64 key, u64 size)
 {
-	struct lath_index *index = smp_load_acquire(&space->index); /* pairs with space_index */
+	struct lath_index *index =
+		smp_load_acquire(&space->index); /* pairs with lath_space_index */
 	u64 last = key + (size - 1), at = key;
 	struct lath_item item;
 
@@ -61,7 +62,8 @@ static void count_freed(struct lath_space *space, struct segment *segment, u64 s
  * it. 0 | -EINVAL (no such item has them) | -ENOMEM. No lock held. */
 static int index_free_part(struct lath_space *space, u64 key, u64 size, u64 value)
 {
-	struct segment *segment = segment_of(space, key); /* while the keys are charged: it stays */
+	struct segment *segment =
+		lath_segment_of(space, key); /* while the keys are charged: it stays */
 	struct lath_item part = { .key = key, .size = size, .value = value }, there;
 	int ret = lath_index_erase_part(space->index, &part, &there);
 
@@ -78,7 +80,7 @@ static int index_free_part(struct lath_space *space, u64 key, u64 size, u64 valu
  * whether it did: there may be another item, or several. */
 static bool index_free_whole(struct lath_space *space, u64 key, u64 size)
 {
-	struct segment *segment = segment_of(space, key); /* as in index_free_part() */
+	struct segment *segment = lath_segment_of(space, key); /* as in index_free_part() */
 
 	/* the item may be an arena of the same size, which only its value tells: look it up */
 	if (size == space->arena_size || lath_index_erase_sized(space->index, key, size, NULL))
@@ -88,9 +90,10 @@ static bool index_free_whole(struct lath_space *space, u64 key, u64 size)
 	return true;
 }
 
-int index_free(struct lath_space *space, u64 key, u64 size, u64 *freed)
+int lath_index_free(struct lath_space *space, u64 key, u64 size, u64 *freed)
 {
-	struct lath_index *index = smp_load_acquire(&space->index); /* pairs with space_index */
+	struct lath_index *index =
+		smp_load_acquire(&space->index); /* pairs with lath_space_index */
 	struct lath_item item;
 	u64 part;
 	int ret = 0;

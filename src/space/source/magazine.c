@@ -78,9 +78,9 @@ static u64 *magazine(struct slot *slot, unsigned int order)
 	return slot->key + shape_of(slot)->begin[order];
 }
 
-struct slot *slot_make(struct lath_space *space, struct slot **at)
+struct slot *lath_slot_make(struct lath_space *space, struct slot **at)
 {
-	struct slot *slot = space_alloc(space, slot_size(space)), *there;
+	struct slot *slot = lath_space_memory_alloc(space, slot_size(space)), *there;
 
 	LATH_ASSERT(at >= space->slot && at < space->slot + SLOTS);
 	if (!slot)
@@ -97,7 +97,7 @@ struct slot *slot_make(struct lath_space *space, struct slot **at)
 		smp_store_release(at, slot); /* pairs with slot_of */
 	lath_spin_unlock(&space->lock);
 	if (there)
-		space_free(space, slot, slot_size(space));
+		lath_space_memory_free(space, slot, slot_size(space));
 	return there ? there : slot;
 }
 
@@ -108,7 +108,7 @@ static noinline struct slot *slot_lock_busy(struct lath_space *space, struct slo
 	struct slot *next;
 
 	/* a neighbour is tried, not made: what it holds serves as well */
-	/* pairs with slot_make */
+	/* pairs with lath_slot_make */
 	next = lath_load_pointer(&space->slot[(lath_stripe() ^ 1) % SLOTS]);
 	if (next && lath_spin_trylock(&next->lock))
 		return next;
@@ -154,15 +154,15 @@ static noinline unsigned int magazine_fill(struct lath_space *space, struct slot
 	count = segment_charge(&space->first, want * size);
 	if (!count)
 		return 0;
-	n = set->empty ? 0 : set_alloc_small(space, set, slot, &blocks, magazine(slot, order));
+	n = set->empty ? 0 : lath_set_alloc_small(space, set, slot, &blocks, magazine(slot, order));
 	/* one arena may not have as many; no second one is searched under the slot's lock */
 	if (n < want)
-		segment_uncharge(&space->first, count, (want - n) * size);
+		lath_segment_uncharge(&space->first, count, (want - n) * size);
 	WRITE_ONCE(slot->held, slot->held + (u32)(n << order));
 	return n;
 }
 
-bool magazine_alloc(struct lath_space *space, unsigned int order, u64 *key)
+bool lath_magazine_alloc(struct lath_space *space, unsigned int order, u64 *key)
 {
 	struct slot *slot = slot_lock(space);
 	unsigned int n;
@@ -197,7 +197,7 @@ static noinline void magazine_flush(struct lath_space *space, struct slot *slot,
 	LATH_ASSERT(n <= slot->count[order] && slot->held >= n << order);
 	/* uncharged at once below, not block by block; what was no allocation was not charged */
 	for (i = 0; i < n; i++)
-		bad += arenas_free(space, keys[i], 1ull << order, false) != 0;
+		bad += lath_arenas_free(space, keys[i], 1ull << order, false) != 0;
 	if (unlikely(bad))
 		lath_fetch_add(&space->bad_frees, bad);
 	segment_count(&space->first, -((n - bad) * (space->config.unit << order)));
@@ -228,11 +228,13 @@ static __maybe_unused bool is_free(struct lath_space *space, struct slot *mine, 
 				   u64 key)
 {
 	u64 size = space->config.unit << order;
-	bool found = !arenas_take(space, key, 1ull << order) || slot_holds(space, mine, key, size);
+	bool found =
+		!lath_arenas_take(space, key, 1ull << order) || slot_holds(space, mine, key, size);
 	unsigned int i;
 
 	for (i = 0; i < SLOTS && !found; i++) {
-		struct slot *slot = smp_load_acquire(&space->slot[i]); /* pairs with slot_make */
+		struct slot *slot =
+			smp_load_acquire(&space->slot[i]); /* pairs with lath_slot_make */
 
 		if (slot && slot != mine && lath_spin_trylock(&slot->lock)) {
 			found = slot_holds(space, slot, key, size);
@@ -242,14 +244,14 @@ static __maybe_unused bool is_free(struct lath_space *space, struct slot *mine, 
 	return found;
 }
 
-bool magazine_free(struct lath_space *space, unsigned int order, u64 key)
+bool lath_magazine_free(struct lath_space *space, unsigned int order, u64 key)
 {
 	struct slot *slot = slot_lock(space);
 
 	LATH_ASSERT(order < ORDERS && !(units_of(space, key) & ((1ull << order) - 1)));
 	if (unlikely(!slot))
 		return false;
-	/* read under the lock: see magazine_alloc() */
+	/* read under the lock: see lath_magazine_alloc() */
 	if (unlikely(!READ_ONCE(space->magazines))) {
 		lath_spin_unlock(&slot->lock);
 		return false;
@@ -267,7 +269,7 @@ bool magazine_free(struct lath_space *space, unsigned int order, u64 key)
 	return true;
 }
 
-void magazines_choose(struct lath_space *space)
+void lath_magazines_choose(struct lath_space *space)
 {
 	/* without arenas there are no blocks; a block in a magazine has no owner, and does not
 	 * spread */
@@ -278,13 +280,14 @@ void magazines_choose(struct lath_space *space)
 					     space->first.draining == NOT_DRAINING);
 }
 
-bool magazines_flush(struct lath_space *space)
+bool lath_magazines_flush(struct lath_space *space)
 {
 	unsigned int i, order, n;
 	bool any = false;
 
 	for (i = 0; i < SLOTS; i++) {
-		struct slot *slot = smp_load_acquire(&space->slot[i]); /* pairs with slot_make */
+		struct slot *slot =
+			smp_load_acquire(&space->slot[i]); /* pairs with lath_slot_make */
 
 		for (order = 0; slot && READ_ONCE(slot->held) && order < ORDERS;) {
 			/* a part at a time, so that no thread waits long for the slot */
@@ -303,7 +306,7 @@ bool magazines_flush(struct lath_space *space)
 
 /* ---- for enumeration ---- */
 
-void slots_lock(struct lath_space *space)
+void lath_slots_lock(struct lath_space *space)
 {
 	unsigned int i, rounds = 0;
 
@@ -313,7 +316,7 @@ void slots_lock(struct lath_space *space)
 			lath_spin_wait(&rounds);
 }
 
-void slots_unlock(struct lath_space *space)
+void lath_slots_unlock(struct lath_space *space)
 {
 	unsigned int i;
 
@@ -335,7 +338,7 @@ static void mark_block(u64 *map, u64 unit, unsigned int order)
 		memset(&map[unit / 64], 0xff, (size_t)8 << (order - 6));
 }
 
-void slots_mark(struct lath_space *space, u64 block, u64 *map)
+void lath_slots_mark(struct lath_space *space, u64 block, u64 *map)
 {
 	unsigned int i, order, j;
 
@@ -357,13 +360,14 @@ void slots_mark(struct lath_space *space, u64 block, u64 *map)
 	}
 }
 
-u64 slots_held(const struct lath_space *space)
+u64 lath_slots_held(const struct lath_space *space)
 {
 	u64 held = 0;
 	unsigned int i;
 
 	for (i = 0; i < SLOTS; i++) {
-		struct slot *slot = smp_load_acquire(&space->slot[i]); /* pairs with slot_make */
+		struct slot *slot =
+			smp_load_acquire(&space->slot[i]); /* pairs with lath_slot_make */
 
 		LATH_ASSERT(!slot || READ_ONCE(slot->held) <= SLOT_MOST);
 		held += slot ? READ_ONCE(slot->held) : 0;

@@ -7,7 +7,7 @@
 
 /* Makes a slot. Returns it, or the one that another thread has made, or NULL (no memory). No lock
  * held. */
-struct slot *slot_make(struct lath_space *space, struct slot **at);
+struct slot *lath_slot_make(struct lath_space *space, struct slot **at);
 
 /* Returns the size of a slot with its magazines. */
 static inline size_t slot_size(const struct lath_space *space)
@@ -26,9 +26,9 @@ static inline struct slot *slot_of(struct lath_space *space)
 	unsigned int number = lath_stripe();
 	/* a processor's number is less most often: no division */
 	struct slot **at = &space->slot[likely(number < SLOTS) ? number : number % SLOTS];
-	struct slot *slot = lath_load_pointer(at); /* pairs with slot_make */
+	struct slot *slot = lath_load_pointer(at); /* pairs with lath_slot_make */
 
-	return likely(slot) ? slot : slot_make(space, at);
+	return likely(slot) ? slot : lath_slot_make(space, at);
 }
 
 /* Returns the order of the magazines for ranges of n units, or ORDERS: there is none, or they are
@@ -41,10 +41,10 @@ static inline unsigned int magazine_order(const struct lath_space *space, u64 n)
 
 /* Takes a block of 2^order units from a magazine; refills it from an arena. Returns whether it did.
  * No lock held. */
-bool magazine_alloc(struct lath_space *space, unsigned int order, u64 *key);
+bool lath_magazine_alloc(struct lath_space *space, unsigned int order, u64 *key);
 /* Puts a block of 2^order units, at a multiple of its size, into a magazine; flushes a part of a
  * full one first. Returns whether it did. No lock held. */
-bool magazine_free(struct lath_space *space, unsigned int order, u64 key);
+bool lath_magazine_free(struct lath_space *space, unsigned int order, u64 key);
 
 /* Chooses the sizes of magazines in the kernel: not less than in user space, and `burst` blocks
  * where these are at most 8,192 units. */
@@ -52,17 +52,17 @@ void magazines_shape(struct shape *shape, unsigned int burst);
 /* Switches the magazines on or off: they hold blocks of the first segment, and do not know of
  * limits. The caller holds the lock of the space, or excludes all other calls; it empties them
  * after that. */
-void magazines_choose(struct lath_space *space);
+void lath_magazines_choose(struct lath_space *space);
 /* Empties the magazines of all slots. Returns whether there was a block. No lock held. */
-bool magazines_flush(struct lath_space *space);
+bool lath_magazines_flush(struct lath_space *space);
 
 /* Locks the space and all slots, in which blocks then neither come nor go, and unlocks them. No
  * lock held on entry of the first, on return of the second. */
-void slots_lock(struct lath_space *space);
-void slots_unlock(struct lath_space *space);
+void lath_slots_lock(struct lath_space *space);
+void lath_slots_unlock(struct lath_space *space);
 /* Sets the bits of the units of this block that a magazine holds. The slots are locked. */
-void slots_mark(struct lath_space *space, u64 block, u64 *map);
+void lath_slots_mark(struct lath_space *space, u64 block, u64 *map);
 /* Returns the number of units in magazines. */
-u64 slots_held(const struct lath_space *space);
+u64 lath_slots_held(const struct lath_space *space);
 
 #endif /* LATH_SPACE_SOURCE_MAGAZINE_H */

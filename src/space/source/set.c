@@ -13,15 +13,15 @@
 /* Allocates an arena struct with what depends on the flags, or NULL. */
 static struct arena *arena_make(struct lath_space *space, struct arena_set *set)
 {
-	struct arena *arena = space_alloc(space, sizeof(*arena));
+	struct arena *arena = lath_space_memory_alloc(space, sizeof(*arena));
 
 	if (!arena)
 		return NULL;
 	/* made here, so that an allocation never fails for want of a place for its cookie */
 	if (space->config.flags & LATH_SPACE_OWNERS) {
-		arena->owner = space_alloc(space, ARENA_UNITS * sizeof(u64));
+		arena->owner = lath_space_memory_alloc(space, ARENA_UNITS * sizeof(u64));
 		if (!arena->owner) {
-			space_free(space, arena, sizeof(*arena));
+			lath_space_memory_free(space, arena, sizeof(*arena));
 			return NULL;
 		}
 	}
@@ -35,8 +35,8 @@ static struct arena *arena_make(struct lath_space *space, struct arena_set *set)
 /* Frees an arena struct that no set has. */
 static void arena_unmake(struct lath_space *space, struct arena *arena)
 {
-	space_free(space, arena->owner, ARENA_UNITS * sizeof(u64));
-	space_free(space, arena, sizeof(*arena));
+	lath_space_memory_free(space, arena->owner, ARENA_UNITS * sizeof(u64));
+	lath_space_memory_free(space, arena, sizeof(*arena));
 }
 
 /* What the next arena of a set may need: a group, and the table of all but the first groups. */
@@ -53,7 +53,7 @@ static void recent_make(struct lath_space *space)
 
 	if (recent)
 		return;
-	recent = space_alloc(space, RECENT * sizeof(*recent));
+	recent = lath_space_memory_alloc(space, RECENT * sizeof(*recent));
 	/* another thread may have made it since: the first one stays */
 	lath_spin_lock(&space->lock);
 	there = space->recent;
@@ -61,7 +61,7 @@ static void recent_make(struct lath_space *space)
 		smp_store_release(&space->recent, recent); /* pairs with recent_of */
 	lath_spin_unlock(&space->lock);
 	if (there)
-		space_free(space, recent, RECENT * sizeof(*recent));
+		lath_space_memory_free(space, recent, RECENT * sizeof(*recent));
 }
 
 /* Allocates what set_add() may need; `more` only if `count` says so. Returns whether there is
@@ -69,11 +69,11 @@ static void recent_make(struct lath_space *space)
 static bool room_make(struct lath_space *space, struct arena_set *set, struct room *room)
 {
 	memset(room, 0, sizeof(*room));
-	room->group = space_alloc(space, sizeof(*room->group));
+	room->group = lath_space_memory_alloc(space, sizeof(*room->group));
 	if (!room->group)
 		return false;
 	if (READ_ONCE(set->count) >= 64ull * FEW - 1 && !READ_ONCE(set->more)) {
-		room->more = space_alloc(space, (GROUPS - FEW) * sizeof(*room->more));
+		room->more = lath_space_memory_alloc(space, (GROUPS - FEW) * sizeof(*room->more));
 		if (!room->more)
 			return false;
 	}
@@ -83,8 +83,8 @@ static bool room_make(struct lath_space *space, struct arena_set *set, struct ro
 /* Frees what set_add() has left. */
 static void room_unmake(struct lath_space *space, struct room *room)
 {
-	space_free(space, room->group, sizeof(*room->group));
-	space_free(space, room->more, (GROUPS - FEW) * sizeof(*room->more));
+	lath_space_memory_free(space, room->group, sizeof(*room->group));
+	lath_space_memory_free(space, room->more, (GROUPS - FEW) * sizeof(*room->more));
 }
 
 /* Adds the arena to the groups of the set, which may take what they need from `room`. Returns
@@ -113,7 +113,7 @@ static bool set_add(struct arena_set *set, struct arena *arena, struct room *roo
 		arena->shown = &group->shown[i % 64];
 		arena->most = group->most[i % 64];
 		/* last: a search reads the arena and its group without the lock */
-		smp_store_release(&set->count, i + 1); /* pairs with set_alloc_small */
+		smp_store_release(&set->count, i + 1); /* pairs with lath_set_alloc_small */
 	}
 	lath_spin_unlock(&set->lock);
 	return group;
@@ -136,7 +136,7 @@ static struct arena *arena_obtain(struct lath_space *space, struct arena_set *se
 		return arena;
 	/* a set that grows is worth its helpers, which are optional: errors are not looked at */
 	recent_make(space);
-	segment_stripes_make(space, set->segment);
+	lath_segment_stripes_make(space, set->segment);
 	arena = arena_make(space, set);
 	if (!arena)
 		return NULL;
@@ -197,7 +197,7 @@ static void recent_forget(struct lath_space *space, struct arena *arena)
  * NULL. */
 static noinline struct arena *arena_find(struct lath_space *space, u64 block)
 {
-	/* pairs with space_index */
+	/* pairs with lath_space_index */
 	struct lath_index *arenas = smp_load_acquire(&space->arenas);
 	struct arena *arena;
 	u64 value;
@@ -235,12 +235,12 @@ static inline struct arena *block_lock(struct lath_space *space, u64 block)
 	return arena_find(space, block);
 }
 
-struct arena *arena_lock(struct lath_space *space, u64 key)
+struct arena *lath_arena_lock(struct lath_space *space, u64 key)
 {
 	return block_lock(space, units_of(space, key) / ARENA_UNITS);
 }
 
-void arena_set_owner(struct arena *arena, u64 unit, u64 n, u64 cookie)
+void lath_arena_set_owner(struct arena *arena, u64 unit, u64 n, u64 cookie)
 {
 	LATH_ASSERT(lath_spin_mine(&arena->lock) && unit + n <= ARENA_UNITS);
 	for (; arena->owner && n; n--)
@@ -254,8 +254,9 @@ static inline bool alloc_one(struct arena *arena, const struct small_request *wa
 {
 	/* grades of a dense arena do not tell what is aligned: look at the places */
 	if (arena->dense && want->align > 1)
-		return arena_alloc_within(arena, want->n, want->align, 0, ARENA_UNITS - 1, unit);
-	return arena_alloc_units(arena, want->n, want->block, unit);
+		return lath_arena_alloc_within(arena, want->n, want->align, 0, ARENA_UNITS - 1,
+					       unit);
+	return lath_arena_alloc_units(arena, want->n, want->block, unit);
 }
 
 /* Takes what is wanted from a locked arena, and leaves it locked; *key: the ranges' keys. Returns
@@ -268,7 +269,7 @@ static __always_inline unsigned int alloc_in_arena(struct lath_space *space, str
 	unsigned int got = 0, i;
 
 	LATH_ASSERT(lath_spin_mine(&arena->lock) && arena->set == set && want->most);
-	/* this look, under the lock, confirms the charge: set_visit() waits for the lock */
+	/* this look, under the lock, confirms the charge: lath_set_visit() waits for the lock */
 	if (unlikely(arena->block == NO_BLOCK || READ_ONCE(set->segment->draining) != NOT_DRAINING))
 		return 0;
 	/* most requests are for one range; a magazine's blocks are taken by words, if they are
@@ -276,13 +277,13 @@ static __always_inline unsigned int alloc_in_arena(struct lath_space *space, str
 	if (likely(want->most == 1))
 		got = alloc_one(arena, want, key);
 	else if (want->n <= 64 && !(arena->dense && want->align > 1))
-		got = arena_alloc_blocks(arena, log2_up(want->n), want->most, key);
+		got = lath_arena_alloc_blocks(arena, log2_up(want->n), want->most, key);
 	else
 		while (got < want->most && alloc_one(arena, want, &key[got]))
 			got++;
 	arena_count_empty(space, arena, free);
 	for (i = 0; i < got; i++) {
-		arena_set_owner(arena, key[i], want->n, want->cookie);
+		lath_arena_set_owner(arena, key[i], want->n, want->cookie);
 		key[i] = arena_key(space, arena, key[i]);
 	}
 	LATH_ASSERT(got <= want->most &&
@@ -336,8 +337,8 @@ static unsigned int search_group(struct search *s, struct group *group, unsigned
 	return 0;
 }
 
-/* Continues set_alloc_small(): searches all groups from that of the last arena on; waits for locks
- * only when all others have been tried. Returns how many. No arena's lock held. */
+/* Continues lath_set_alloc_small(): searches all groups from that of the last arena on; waits for
+ * locks only when all others have been tried. Returns how many. No arena's lock held. */
 static noinline unsigned int set_search(struct lath_space *space, struct arena_set *set,
 					struct slot *slot, const struct small_request *want,
 					u64 *key)
@@ -370,8 +371,8 @@ static noinline unsigned int set_search(struct lath_space *space, struct arena_s
 	return 0;
 }
 
-unsigned int set_alloc_small(struct lath_space *space, struct arena_set *set, struct slot *slot,
-			     const struct small_request *want, u64 *key)
+unsigned int lath_set_alloc_small(struct lath_space *space, struct arena_set *set,
+				  struct slot *slot, const struct small_request *want, u64 *key)
 {
 	u64 home = slot ? READ_ONCE(slot->home[set->number]) : 0;
 	struct group *group;
@@ -404,11 +405,11 @@ static bool alloc_within_block(struct lath_space *space, struct arena *arena,
 
 	if (first > last) /* the block lies outside of the limits */
 		return false;
-	if (!arena_alloc_within(arena, n, align, units_of(space, first - base),
-				units_of(space, last - base), &unit))
+	if (!lath_arena_alloc_within(arena, n, align, units_of(space, first - base),
+				     units_of(space, last - base), &unit))
 		return false;
 	arena_count_empty(space, arena, free);
-	arena_set_owner(arena, unit, n, cookie);
+	lath_arena_set_owner(arena, unit, n, cookie);
 	*key = arena_key(space, arena, unit);
 	LATH_ASSERT(lies_within(*key, want->size, want->low, want->high));
 	return true;
@@ -429,8 +430,8 @@ static bool alloc_within_arena(struct lath_space *space, struct arena *arena,
 	return taken;
 }
 
-/* Continues set_alloc_anywhere() in one set: tries the arenas that have an aligned block of grade
- * `need` and, as far as is known, n units from a multiple of 2^order on. */
+/* Continues lath_set_alloc_anywhere() in one set: tries the arenas that have an aligned block of
+ * grade `need` and, as far as is known, n units from a multiple of 2^order on. */
 static bool set_search_anywhere(struct lath_space *space, struct arena_set *set,
 				const struct lath_hole_request *want, u64 cookie, u8 need, u64 *key)
 {
@@ -454,8 +455,9 @@ static bool set_search_anywhere(struct lath_space *space, struct arena_set *set,
 	return false;
 }
 
-bool set_alloc_anywhere(struct lath_space *space, struct segment *segment,
-			const struct lath_hole_request *want, u64 cookie, bool graded, u64 *key)
+bool lath_set_alloc_anywhere(struct lath_space *space, struct segment *segment,
+			     const struct lath_hole_request *want, u64 cookie, bool graded,
+			     u64 *key)
 {
 	u64 n = units_of(space, want->size), align = max(units_of(space, want->align), 1ull);
 	struct lath_hole_request within = *want;
@@ -474,7 +476,7 @@ bool set_alloc_anywhere(struct lath_space *space, struct segment *segment,
 		within.low = want->hint;
 		within.high = want->hint + want->size;
 	}
-	need = grade_needed(block_within(n, align));
+	need = grade_needed(lath_block_within(n, align));
 	for (k = 0; k < PARTS; k++)
 		if (set_search_anywhere(space, &segment->set[k], &within, cookie, need, key))
 			return true;
@@ -483,18 +485,18 @@ bool set_alloc_anywhere(struct lath_space *space, struct segment *segment,
 
 /* ---- frees ---- */
 
-bool arenas_take(struct lath_space *space, u64 key, u64 n)
+bool lath_arenas_take(struct lath_space *space, u64 key, u64 n)
 {
 	u64 unit = units_of(space, key);
 	struct arena *arena = block_lock(space, unit / ARENA_UNITS);
-	bool taken = arena && arena_takes(arena, unit % ARENA_UNITS, n);
+	bool taken = arena && lath_arena_takes(arena, unit % ARENA_UNITS, n);
 
 	if (arena)
 		lath_spin_unlock(&arena->lock);
 	return taken;
 }
 
-int arenas_free(struct lath_space *space, u64 key, u64 n, bool uncharge)
+int lath_arenas_free(struct lath_space *space, u64 key, u64 n, bool uncharge)
 {
 	u64 unit = units_of(space, key), free;
 	struct arena *arena = block_lock(space, unit / ARENA_UNITS);
@@ -505,7 +507,7 @@ int arenas_free(struct lath_space *space, u64 key, u64 n, bool uncharge)
 		return 1;
 	/* a wrong free changes nothing: the bits are compared before any is set */
 	free = arena->free;
-	right = arena_free_units(arena, unit % ARENA_UNITS, n);
+	right = lath_arena_free_units(arena, unit % ARENA_UNITS, n);
 	arena_count_empty(space, arena, free);
 	segment = arena->set->segment;
 	lath_spin_unlock(&arena->lock);
@@ -545,7 +547,7 @@ static int arena_serve(struct lath_space *space, struct arena_set *set, struct a
 	lath_fetch_add(&space->in_use, 1);
 	/* 3: it serves the block, and shows its grade to searches */
 	lath_spin_lock(&arena->lock);
-	arena_open(arena, entry.key);
+	lath_arena_open(arena, entry.key);
 	arena_count_empty(space, arena, 0);
 	lath_spin_unlock(&arena->lock);
 	return 0;
@@ -558,7 +560,7 @@ static int set_open(struct lath_space *space, struct arena_set *set,
 {
 	/* all memory first: what is taken from the index has an arena then */
 	struct arena *arena =
-		space_index(space, &space->index) && space_index(space, &space->arenas)
+		lath_space_index(space, &space->index) && lath_space_index(space, &space->arenas)
 			? arena_obtain(space, set)
 			: NULL;
 	int ret;
@@ -593,7 +595,7 @@ int set_preload(struct lath_space *space, struct arena_set *set, unsigned int n)
 }
 #endif
 
-bool set_grow(struct lath_space *space, struct arena_set *set, u64 high)
+bool lath_set_grow(struct lath_space *space, struct arena_set *set, u64 high)
 {
 	struct lath_hole_request want = { .size = space->arena_size,
 					  .align = space->arena_size,
@@ -615,7 +617,7 @@ bool set_grow(struct lath_space *space, struct arena_set *set, u64 high)
 	return !ret;
 }
 
-bool set_grow_at(struct lath_space *space, struct arena_set *set, u64 key)
+bool lath_set_grow_at(struct lath_space *space, struct arena_set *set, u64 key)
 {
 	struct lath_hole_request want = { .size = space->arena_size,
 					  .align = space->arena_size,
@@ -632,7 +634,7 @@ bool set_grow_at(struct lath_space *space, struct arena_set *set, u64 key)
 
 /* Returns an arena's block to the index if all of it is free. Returns whether it did. The struct
  * stays in the set. No lock held. */
-static bool arena_release(struct lath_space *space, struct arena_set *set, struct arena *arena)
+static bool lath_arena_release(struct lath_space *space, struct arena_set *set, struct arena *arena)
 {
 	u64 block;
 
@@ -659,7 +661,7 @@ static bool arena_release(struct lath_space *space, struct arena_set *set, struc
 	return true;
 }
 
-bool set_release(struct lath_space *space, struct arena_set *set)
+bool lath_set_release(struct lath_space *space, struct arena_set *set)
 {
 	u64 count = smp_load_acquire(&set->count), i; /* pairs with set_add */
 	bool any = false;
@@ -667,13 +669,13 @@ bool set_release(struct lath_space *space, struct arena_set *set)
 	for (i = 0; i < count; i++) {
 		/* reserve_piece() waits for the last step when it has seen the first */
 		lath_irqs_off(any_caller(space));
-		any |= arena_release(space, set, set_arena(set, i));
+		any |= lath_arena_release(space, set, set_arena(set, i));
 		lath_irqs_on(any_caller(space));
 	}
 	return any;
 }
 
-void set_visit(struct arena_set *set)
+void lath_set_visit(struct arena_set *set)
 {
 	u64 count = smp_load_acquire(&set->count), i; /* pairs with set_add */
 
@@ -683,7 +685,7 @@ void set_visit(struct arena_set *set)
 	}
 }
 
-void set_fini(struct lath_space *space, struct arena_set *set)
+void lath_set_fini(struct lath_space *space, struct arena_set *set)
 {
 	u64 i;
 
@@ -691,8 +693,8 @@ void set_fini(struct lath_space *space, struct arena_set *set)
 	for (i = 0; i < set->count; i++)
 		arena_unmake(space, set_arena(set, i));
 	for (i = 0; i < FEW; i++)
-		space_free(space, set->few[i], sizeof(*set->few[i]));
+		lath_space_memory_free(space, set->few[i], sizeof(*set->few[i]));
 	for (i = 0; set->more && i < GROUPS - FEW; i++)
-		space_free(space, set->more[i], sizeof(*set->more[i]));
-	space_free(space, set->more, (GROUPS - FEW) * sizeof(*set->more));
+		lath_space_memory_free(space, set->more[i], sizeof(*set->more[i]));
+	lath_space_memory_free(space, set->more, (GROUPS - FEW) * sizeof(*set->more));
 }

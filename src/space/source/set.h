@@ -33,7 +33,7 @@ static inline void small_request_init(const struct lath_space *space, u64 n, u64
 	/* a dense arena's grade is that of a run at any place, so it tells of aligned places only
 	 * what such a run contains in any case */
 	want->grade = grade_needed(space->config.flags & LATH_SPACE_FILL && align > 1
-					   ? block_within(n, align)
+					   ? lath_block_within(n, align)
 					   : want->block);
 }
 
@@ -83,45 +83,46 @@ static inline void arena_count_empty(struct lath_space *space, struct arena *are
 }
 
 /* Sets the cookies of n units of a locked arena, if it has any. */
-void arena_set_owner(struct arena *arena, u64 unit, u64 n, u64 cookie);
+void lath_arena_set_owner(struct arena *arena, u64 unit, u64 n, u64 cookie);
 /* Returns the arena that serves key's block, locked, or NULL, with nothing locked. No arena's lock
  * held. */
-struct arena *arena_lock(struct lath_space *space, u64 key);
+struct arena *lath_arena_lock(struct lath_space *space, u64 key);
 
 /* ---- allocations and frees ---- */
 
 /* Takes up to want->most blocks, which are charged, from one arena: the one that this slot (or
  * NULL) used last if it can serve them, else one with exactly the grade needed, else a larger one.
  * *key: their keys. Returns how many; 0 also if the segment drains. No arena's lock held. */
-unsigned int set_alloc_small(struct lath_space *space, struct arena_set *set, struct slot *slot,
-			     const struct small_request *want, u64 *key);
+unsigned int lath_set_alloc_small(struct lath_space *space, struct arena_set *set,
+				  struct slot *slot, const struct small_request *want, u64 *key);
 /* Takes the request, which is charged, from any arena of the segment, looking at every place in it:
  * for requests that found no room otherwise. graded: the arenas have refused it by their grades.
  * Returns whether it did. No arena's lock held. */
-bool set_alloc_anywhere(struct lath_space *space, struct segment *segment,
-			const struct lath_hole_request *want, u64 cookie, bool graded, u64 *key);
+bool lath_set_alloc_anywhere(struct lath_space *space, struct segment *segment,
+			     const struct lath_hole_request *want, u64 cookie, bool graded,
+			     u64 *key);
 /* Are these units of one block all taken in their arena? No arena's lock held. */
-bool arenas_take(struct lath_space *space, u64 key, u64 n);
+bool lath_arenas_take(struct lath_space *space, u64 key, u64 n);
 /* Frees n units of one block to their arena; subtracts them from what is charged if `uncharge`. 0 |
  * -EINVAL (not all taken; nothing changed) | 1: no arena serves the block. No arena's lock held. */
-int arenas_free(struct lath_space *space, u64 key, u64 n, bool uncharge);
+int lath_arenas_free(struct lath_space *space, u64 key, u64 n, bool uncharge);
 
 /* ---- growth ---- */
 
 /* Takes one more arena for the set, which has keys, from the index, at any place below `high` (0:
- * 2^64), or (set_grow_at) for the block that begins at this key. Returns whether it did. The caller
- * has confirmed a charge of the segment and holds no lock. */
-bool set_grow(struct lath_space *space, struct arena_set *set, u64 high);
-bool set_grow_at(struct lath_space *space, struct arena_set *set, u64 key);
-/* Makes n arenas in advance, for set_grow() without memory; in the kernel. 0 | -ENOMEM. No lock
- * held. */
+ * 2^64), or (lath_set_grow_at) for the block that begins at this key. Returns whether it did. The
+ * caller has confirmed a charge of the segment and holds no lock. */
+bool lath_set_grow(struct lath_space *space, struct arena_set *set, u64 high);
+bool lath_set_grow_at(struct lath_space *space, struct arena_set *set, u64 key);
+/* Makes n arenas in advance, for lath_set_grow() without memory; in the kernel. 0 | -ENOMEM. No
+ * lock held. */
 int set_preload(struct lath_space *space, struct arena_set *set, unsigned int n);
 /* Returns empty arenas to the index. Returns whether there was one. No lock held. */
-bool set_release(struct lath_space *space, struct arena_set *set);
+bool lath_set_release(struct lath_space *space, struct arena_set *set);
 /* Locks and unlocks each arena: then no thread that found the segment not draining holds one. No
  * arena's lock held. */
-void set_visit(struct arena_set *set);
+void lath_set_visit(struct arena_set *set);
 /* Frees the arenas of a set. The caller excludes all other calls. */
-void set_fini(struct lath_space *space, struct arena_set *set);
+void lath_set_fini(struct lath_space *space, struct arena_set *set);
 
 #endif /* LATH_SPACE_SOURCE_SET_H */

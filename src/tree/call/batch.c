@@ -132,7 +132,7 @@ static __always_inline void check_predicted(struct tree *tree, unsigned int n, c
 			continue;
 		/* the table led to a neighbour: one or two steps, or a descent with the others */
 		if (leaf[i])
-			leaf[i] = hint_find_near(tree, k, leaf[i], &lockword[i]);
+			leaf[i] = lath_hint_find_near(tree, k, leaf[i], &lockword[i]);
 		missed += !leaf[i];
 	}
 	if (unlikely(missed))
@@ -251,7 +251,7 @@ static bool lookup_again(struct tree *tree, u64 key, const struct found *found, 
 {
 	struct lath_item item;
 
-	if (lookup_item(tree, key, &item))
+	if (lath_lookup_item(tree, key, &item))
 		return false;
 	if (found->items)
 		found->items[at] = item;
@@ -370,8 +370,8 @@ static int insert_located(struct tree *tree, struct node *leaf, const struct lat
 		return -EINVAL;
 	/* those before it in the batch may have split the leaf */
 	if (leaf && node_holds(leaf, item->key, &lockword) && node_trylock(leaf, lockword))
-		return insert_into(tree, leaf, item, NULL, reserve);
-	return insert_item(tree, item, NULL, reserve);
+		return lath_insert_into(tree, leaf, item, NULL, reserve);
+	return lath_insert_item(tree, item, NULL, reserve);
 }
 
 /* A group of inserts: what is known of the leaves. */
@@ -486,14 +486,14 @@ static int erase_located(struct tree *tree, struct node *leaf, u64 key)
 	u64 lockword;
 
 	if (leaf && node_holds(leaf, key, &lockword)) {
-		enum leaf_result result = leaf_erase_if(tree, leaf, lockword, key, true, NULL);
+		enum leaf_result result = lath_leaf_erase_if(tree, leaf, lockword, key, true, NULL);
 
 		/* absent counts as an answer: under this lockword the key was not there */
 		if (likely(result != LEAF_STALE))
 			return leaf_error(result);
 	}
 	/* the leaf changed since it was located: by those before it in the batch, or by others */
-	return erase_item(tree, key, true, NULL);
+	return lath_erase_item(tree, key, true, NULL);
 }
 
 size_t lath_index_erase_batch(struct lath_index *index, size_t n, const uint64_t *keys,

@@ -9,6 +9,6 @@
 
 /* Copy a configuration, NULL for the default one, and check it: 0 | -EINVAL. A caller compiled with
  * an older, shorter struct gets the defaults for what it does not know. */
-int config_read(struct lath_config *to, const struct lath_config *from);
+int lath_config_read(struct lath_config *to, const struct lath_config *from);
 
 #endif /* LATH_INDEX_CONFIG_H */

@@ -172,7 +172,7 @@ int lath_cursor_insert(struct lath_cursor *cursor, const struct lath_item *item,
 		return -EINVAL;
 	}
 	/* the leaf is unlocked in any case but LEAF_FULL_LOCKED */
-	result = insert_from(tree, leaf, item, conflict, &full);
+	result = lath_insert_from(tree, leaf, item, conflict, &full);
 	if (result == LEAF_FULL_LOCKED) {
 		struct reserve reserve = { cursor->preload.node[0],
 					   { cursor->preload.node[1], cursor->preload.node[2] },
@@ -201,7 +201,7 @@ int lath_cursor_erase(struct lath_cursor *cursor, uint64_t key, struct lath_item
 		lath_cursor_unlock(cursor);
 		return -ENOENT;
 	}
-	leaf_erase(tree, cursor->leaf, i, old);
+	lath_leaf_erase(tree, cursor->leaf, i, old);
 	after_unlock(cursor);
 	return 0;
 }

@@ -8,7 +8,7 @@
 #include "tree/way/locate.h"
 #include "tree/step/merge.h"
 
-/* Slow ends of leaf_erase: outlined, they need a read-side critical section. */
+/* Slow ends of lath_leaf_erase: outlined, they need a read-side critical section. */
 static void raise_summaries(struct tree *tree, struct change_up *up)
 {
 	lath_reader_enter(tree->rcu);
@@ -19,7 +19,7 @@ static void raise_summaries(struct tree *tree, struct change_up *up)
 static void note_sparse(struct tree *tree, u64 key)
 {
 	lath_reader_enter(tree->rcu);
-	merge_later(tree, key);
+	lath_merge_later(tree, key);
 	lath_reader_exit(tree->rcu);
 }
 
@@ -56,7 +56,7 @@ static __always_inline void erase_entry(struct tree *tree, struct node *leaf, in
 		merge_thin_later(tree);
 }
 
-void leaf_erase(struct tree *tree, struct node *leaf, int i, struct lath_item *old)
+void lath_leaf_erase(struct tree *tree, struct node *leaf, int i, struct lath_item *old)
 {
 	erase_entry(tree, leaf, i, old);
 }
@@ -103,8 +103,8 @@ static __always_inline enum leaf_result erase_found(struct tree *tree, struct no
 	return LEAF_DONE;
 }
 
-enum leaf_result leaf_erase_if(struct tree *tree, struct node *leaf, u64 lockword, u64 key,
-			       bool exact, struct lath_item *old)
+enum leaf_result lath_leaf_erase_if(struct tree *tree, struct node *leaf, u64 lockword, u64 key,
+				    bool exact, struct lath_item *old)
 {
 	return erase_found(tree, leaf, lockword, find_entry(tree, leaf, key, exact), old);
 }
@@ -122,7 +122,7 @@ static __always_inline enum leaf_result erase_near(struct tree *tree, u64 key, b
 	return erase_found(tree, leaf, lockword, find_entry_near(tree, leaf, key, exact), old);
 }
 
-/* erase_item(), inlined into the public calls. */
+/* lath_erase_item(), inlined into the public calls. */
 static __always_inline int erase_one(struct tree *tree, u64 key, bool exact, struct lath_item *old)
 {
 	enum leaf_result result;
@@ -134,7 +134,7 @@ static __always_inline int erase_one(struct tree *tree, u64 key, bool exact, str
 	section_enter(tree);
 	result = erase_near(tree, key, exact, old);
 	for (try = 0; try < READ_TRIES && result == LEAF_STALE; try++) {
-		leaf = locate_far(tree, key, FOR_ERASE, &lockword);
+		leaf = lath_locate_far(tree, key, FOR_ERASE, &lockword);
 		lath_delay("located, not yet searched");
 		i = find_entry(tree, leaf, key, exact);
 		result = erase_found(tree, leaf, lockword, i, old);
@@ -149,11 +149,11 @@ static __always_inline int erase_one(struct tree *tree, u64 key, bool exact, str
 		node_unlock_clean(leaf);
 		return -ENOENT;
 	}
-	leaf_erase(tree, leaf, i, old);
+	lath_leaf_erase(tree, leaf, i, old);
 	return 0;
 }
 
-int erase_item(struct tree *tree, u64 key, bool exact, struct lath_item *old)
+int lath_erase_item(struct tree *tree, u64 key, bool exact, struct lath_item *old)
 {
 	return erase_one(tree, key, exact, old);
 }
@@ -204,7 +204,7 @@ static __always_inline int erase_expected(struct lath_index *index, u64 key, boo
 	if (ret)
 		node_unlock_clean(leaf);
 	else
-		leaf_erase(tree, leaf, i, NULL);
+		lath_leaf_erase(tree, leaf, i, NULL);
 	locks_exit(tree);
 	hint_tick(tree, false);
 	return ret;

@@ -8,12 +8,12 @@
 #include "tree/step/leaf.h"
 
 /* Erase entry i of a locked leaf, and unlock. *old, if not NULL: the item. No other lock held. */
-void leaf_erase(struct tree *tree, struct node *leaf, int i, struct lath_item *old);
+void lath_leaf_erase(struct tree *tree, struct node *leaf, int i, struct lath_item *old);
 /* Erase the item that starts at key (exact) or covers it, in a leaf that covered key under this
  * lockword: LEAF_DONE | LEAF_ABSENT | LEAF_STALE. A miss takes no lock. */
-enum leaf_result leaf_erase_if(struct tree *tree, struct node *leaf, u64 lockword, u64 key,
-			       bool exact, struct lath_item *old);
+enum leaf_result lath_leaf_erase_if(struct tree *tree, struct node *leaf, u64 lockword, u64 key,
+				    bool exact, struct lath_item *old);
 /* The same wherever key is: 0 | -ENOENT. In a call, no lock held. */
-int erase_item(struct tree *tree, u64 key, bool exact, struct lath_item *old);
+int lath_erase_item(struct tree *tree, u64 key, bool exact, struct lath_item *old);
 
 #endif /* LATH_INDEX_ERASE_H */

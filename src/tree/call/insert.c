@@ -6,7 +6,7 @@
  *   2  leaf_insert     the item ends in the leaf too, and there is room: done (leaf.h,
  *                      tree/node/node.c)
  *   3  insert_across   it ends in a leaf to the right: move the fences (fence.c)
- *   4  leaf_make_room  no room: give entries to the siblings or split, then begin again
+ *   4  lath_leaf_make_room  no room: give entries to the siblings or split, then begin again
  *                      (redistribute.c, post.c)
  */
 #include "tree/call/insert.h"
@@ -25,7 +25,7 @@ static enum leaf_result insert_across(struct tree *tree, struct node *first,
 {
 	u64 end = item->key + item->size - 1;
 	int hit;
-	struct node *last = lock_until(first, end, &hit);
+	struct node *last = lath_lock_until(first, end, &hit);
 	bool marked;
 
 	LATH_ASSERT(tree->ranges && end > first->last); /* else it does not cross the fence */
@@ -33,7 +33,7 @@ static enum leaf_result insert_across(struct tree *tree, struct node *first,
 	if (hit >= 0) {
 		if (conflict)
 			item_of(last, (unsigned int)hit, true, conflict);
-		unlock_clean(first, last);
+		lath_unlock_clean(first, last);
 		return LEAF_CONFLICT;
 	}
 	/* the item goes to the last leaf: that is the one that needs room */
@@ -44,17 +44,19 @@ static enum leaf_result insert_across(struct tree *tree, struct node *first,
 	LATH_ASSERT(end >= last->low && end <= last->last);
 	/* no range crosses a fence: the last leaf takes the keys from the item's first one on */
 	change_begin(tree);
-	cover_from(first, last, item->key);
-	node_insert(last, node_rank(last, item->key), item->key, item->size, item->value, true);
+	lath_cover_from(first, last, item->key);
+	lath_node_insert(last, node_rank(last, item->key), item->key, item->size, item->value,
+			 true);
 	marked = last->counted;
-	finish_cover(tree, first, last, item->key, end);
+	lath_finish_cover(tree, first, last, item->key, end);
 	change_inserted(tree, item->key, item->size);
 	change_number(tree, item->key, item->key, marked);
 	return LEAF_DONE;
 }
 
-enum leaf_result insert_from(struct tree *tree, struct node *leaf, const struct lath_item *item,
-			     struct lath_item *conflict, struct node **full)
+enum leaf_result lath_insert_from(struct tree *tree, struct node *leaf,
+				  const struct lath_item *item, struct lath_item *conflict,
+				  struct node **full)
 {
 	enum leaf_result result = leaf_insert(tree, leaf, item, conflict);
 
@@ -65,7 +67,7 @@ enum leaf_result insert_from(struct tree *tree, struct node *leaf, const struct 
 }
 
 /* Insert although the locked leaf is full or the item ends beyond it. Unlocks. Results as
- * insert_item. What is left of a reserve that is not fixed is freed. */
+ * lath_insert_item. What is left of a reserve that is not fixed is freed. */
 static int insert_slow(struct tree *tree, struct node *leaf, const struct lath_item *item,
 		       struct lath_item *conflict, struct reserve *reserve)
 {
@@ -74,7 +76,7 @@ static int insert_slow(struct tree *tree, struct node *leaf, const struct lath_i
 
 	lath_reader_enter(tree->rcu);
 	for (;;) {
-		enum leaf_result result = insert_from(tree, leaf, item, conflict, &full);
+		enum leaf_result result = lath_insert_from(tree, leaf, item, conflict, &full);
 
 		if (result != LEAF_FULL_LOCKED) {
 			ret = leaf_error(result);
@@ -90,11 +92,11 @@ static int insert_slow(struct tree *tree, struct node *leaf, const struct lath_i
 	lath_reader_exit(tree->rcu);
 	/* a node that was obtained for a split, but another thread split first */
 	if (!reserve->fixed)
-		reserve_release(tree, reserve);
+		lath_reserve_release(tree, reserve);
 	return ret;
 }
 
-/* insert_into(), inlined into the public call. */
+/* lath_insert_into(), inlined into the public call. */
 static __always_inline int insert_one(struct tree *tree, struct node *leaf,
 				      const struct lath_item *item, struct lath_item *conflict,
 				      struct reserve *reserve)
@@ -106,33 +108,33 @@ static __always_inline int insert_one(struct tree *tree, struct node *leaf,
 	return leaf_error(result);
 }
 
-int insert_into(struct tree *tree, struct node *leaf, const struct lath_item *item,
-		struct lath_item *conflict, struct reserve *reserve)
+int lath_insert_into(struct tree *tree, struct node *leaf, const struct lath_item *item,
+		     struct lath_item *conflict, struct reserve *reserve)
 {
 	return insert_one(tree, leaf, item, conflict, reserve);
 }
 
-int insert_item(struct tree *tree, const struct lath_item *item, struct lath_item *conflict,
-		struct reserve *reserve)
+int lath_insert_item(struct tree *tree, const struct lath_item *item, struct lath_item *conflict,
+		     struct reserve *reserve)
 {
-	return insert_into(tree, locate_locked(tree, item->key, FOR_INSERT), item, conflict,
-			   reserve);
+	return lath_insert_into(tree, locate_locked(tree, item->key, FOR_INSERT), item, conflict,
+				reserve);
 }
 
-bool insert_back(struct tree *tree, struct gap_undo *undo, u64 value)
+bool lath_insert_back(struct tree *tree, struct gap_undo *undo, u64 value)
 {
 	struct node *leaf = undo->leaf;
 	bool marked;
 
 	lath_delay("insert: back to an entry, not yet locked");
-	if (!gap_undo_lock(undo))
+	if (!lath_gap_undo_lock(undo))
 		return false;
 	lath_delay("insert: leaf locked");
 	marked = leaf->counted;
 	/* the entry kept its key and its size */
 	WRITE_ONCE(leaf->pair[undo->i].value, value);
 	node_revive(leaf, undo->i);
-	gap_undo(tree, undo);
+	lath_gap_undo(tree, undo);
 	change_inserted(tree, undo->key, undo->size);
 	change_number(tree, undo->key, undo->key, marked);
 	return true;
@@ -165,7 +167,7 @@ int lath_index_preload(struct lath_index *index, struct lath_preload *preload)
 	/* nodes that an earlier call did not use are kept */
 	for (i = 0; i < ARRAY_SIZE(preload->node); i++)
 		if (!preload->node[i])
-			preload->node[i] = node_alloc(tree, i ? POOL_INNER : POOL_LEAF);
+			preload->node[i] = lath_node_alloc(tree, i ? POOL_INNER : POOL_LEAF);
 	if (preload->node[0] && preload->node[1] && preload->node[2])
 		return 0;
 	lath_index_preload_release(index, preload);
@@ -186,7 +188,7 @@ void lath_index_preload_release(struct lath_index *index, struct lath_preload *p
 	struct reserve reserve;
 
 	reserve_from(&reserve, preload);
-	reserve_release(tree_of(index), &reserve);
+	lath_reserve_release(tree_of(index), &reserve);
 	memset(preload, 0, sizeof(*preload));
 }
 
@@ -201,7 +203,7 @@ int lath_index_insert_preloaded(struct lath_index *index, const struct lath_item
 		return -EINVAL;
 	reserve_from(&reserve, preload);
 	locks_enter(tree);
-	ret = insert_item(tree, item, conflict, &reserve);
+	ret = lath_insert_item(tree, item, conflict, &reserve);
 	locks_exit(tree);
 	hint_tick(tree, false);
 	/* what was not used goes back to the caller, who frees it or uses it again */

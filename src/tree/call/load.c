@@ -34,7 +34,7 @@ static void drop_level(struct tree *tree, enum pool_kind kind, struct node *node
 		struct node *right = node->right;
 
 		node_kill(node);
-		node_free(tree, kind, node);
+		lath_node_free(tree, kind, node);
 		node = right;
 	}
 }
@@ -43,12 +43,12 @@ static void drop_level(struct tree *tree, enum pool_kind kind, struct node *node
 static struct node *add_right(struct tree *tree, struct node *left, enum pool_kind kind,
 			      unsigned int level, u64 low)
 {
-	struct node *node = node_alloc(tree, kind);
+	struct node *node = lath_node_alloc(tree, kind);
 
 	LATH_ASSERT(!left || (low && left->low < low && !left->right));
 	if (!node)
 		return NULL;
-	node_init(node, level, low, KEY_MAX, NULL, 0);
+	lath_node_init(node, level, low, KEY_MAX, NULL, 0);
 	if (left) {
 		WRITE_ONCE(left->right, node);
 		WRITE_ONCE(left->last, low - 1);
@@ -66,14 +66,14 @@ static bool load_leaves(struct tree *tree, struct node *leaf, size_t n,
 	for (i = 0; i < n; i++) {
 		/* each leaf is filled completely, in a gapped tree too */
 		if (leaf->used == NODE_CAP) {
-			node_reindex(leaf);
+			lath_node_reindex(leaf);
 			leaf = add_right(tree, leaf, POOL_LEAF, 0, items[i].key);
 			if (!leaf)
 				return false;
 		}
-		node_append(leaf, items[i].key, items[i].size, items[i].value, tree->ranges);
+		lath_node_append(leaf, items[i].key, items[i].size, items[i].value, tree->ranges);
 	}
-	node_reindex(leaf);
+	lath_node_reindex(leaf);
 	return true;
 }
 
@@ -86,17 +86,17 @@ static struct node *load_inner(struct tree *tree, struct node *below)
 
 	for (; below && node; below = below->right) {
 		if (node->used == NODE_CAP) {
-			node_reindex(node);
+			lath_node_reindex(node);
 			node = add_right(tree, node, POOL_INNER, level, below->low);
 			if (!node)
 				break;
 		}
-		node_append(node, below->low, 0, (u64)(uintptr_t)below, tree->inner_side);
+		lath_node_append(node, below->low, 0, (u64)(uintptr_t)below, tree->inner_side);
 	}
 	/* NULL: one of the nodes could not be had; those before it are dropped */
 	if (node) {
-		node_reindex(node);
-		gap_measure_level(tree, first);
+		lath_node_reindex(node);
+		lath_gap_measure_level(tree, first);
 		return first;
 	}
 	drop_level(tree, POOL_INNER, first);
@@ -110,7 +110,7 @@ static void retire_level(struct tree *tree, enum pool_kind kind, struct node *no
 		struct node *right = node->right;
 
 		node_kill(node);
-		node_retire(tree, kind, node);
+		lath_node_retire(tree, kind, node);
 		node = right;
 	}
 }
@@ -151,19 +151,19 @@ static int load(struct tree *tree, size_t n, const struct lath_item *items)
 		return -EBUSY;
 	/* the small leaf that an index of points begins with */
 	if (leaf->cap < NODE_CAP) {
-		top = node_alloc(tree, POOL_LEAF);
+		top = lath_node_alloc(tree, POOL_LEAF);
 		if (!top)
 			return -ENOMEM;
 		lath_call_enter();
 		node_lock(leaf);
-		first_leaf_grow(tree, leaf, top);
+		lath_first_leaf_grow(tree, leaf, top);
 		lath_call_exit();
 		leaf = top;
 	}
-	node_clear(leaf);
+	lath_node_clear(leaf);
 	if (!load_leaves(tree, leaf, n, items))
 		goto no_memory;
-	gap_measure_level(tree, leaf);
+	lath_gap_measure_level(tree, leaf);
 	while (top->right) {
 		struct node *above = load_inner(tree, top);
 
@@ -183,10 +183,10 @@ no_memory:
 		drop_level(tree, POOL_INNER, top);
 	}
 	drop_level(tree, POOL_LEAF, leaf->right);
-	node_clear(leaf);
+	lath_node_clear(leaf);
 	WRITE_ONCE(leaf->right, NULL);
 	WRITE_ONCE(leaf->last, KEY_MAX);
-	gap_recompute(tree, leaf);
+	lath_gap_recompute(tree, leaf);
 	return -ENOMEM;
 }
 
@@ -199,6 +199,6 @@ int lath_index_load_sorted(struct lath_index *index, size_t n, const struct lath
 	if (!ret)
 		ret = load(tree, n, items);
 	if (!ret)
-		hint_build(tree);
+		lath_hint_build(tree);
 	return ret;
 }

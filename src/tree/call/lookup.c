@@ -72,7 +72,7 @@ static __always_inline bool look_in(const struct tree *tree, struct node *leaf, 
 	return likely(node_valid(leaf, lockword));
 }
 
-/* lookup_item() without fingers. */
+/* lath_lookup_item() without fingers. */
 static int lookup_far(struct tree *tree, u64 point, struct lath_item *found)
 {
 	unsigned int try;
@@ -82,7 +82,7 @@ static int lookup_far(struct tree *tree, u64 point, struct lath_item *found)
 
 	LATH_ASSERT(!tree->each || lath_reader_inside(tree->rcu));
 	for (try = 0; try < READ_TRIES; try++) {
-		leaf = locate_far(tree, point, FOR_READ, &lockword);
+		leaf = lath_locate_far(tree, point, FOR_READ, &lockword);
 		if (look_in(tree, leaf, lockword, point, found, &ret))
 			return ret;
 	}
@@ -105,7 +105,7 @@ static __always_inline bool lookup_near(struct tree *tree, u64 point, struct lat
 	return leaf && look_in(tree, leaf, lockword, point, found, ret);
 }
 
-int lookup_item(struct tree *tree, u64 point, struct lath_item *found)
+int lath_lookup_item(struct tree *tree, u64 point, struct lath_item *found)
 {
 	int ret;
 
@@ -114,7 +114,7 @@ int lookup_item(struct tree *tree, u64 point, struct lath_item *found)
 
 int lath_index_lookup_item_rcu(struct lath_index *index, uint64_t point, struct lath_item *found)
 {
-	return lookup_item(tree_of(index), point, found);
+	return lath_lookup_item(tree_of(index), point, found);
 }
 
 int lath_index_lookup_item(struct lath_index *index, uint64_t point, struct lath_item *found)
@@ -136,7 +136,7 @@ static int get_after_change(struct tree *tree, u64 point, uint64_t *value)
 	struct lath_item item;
 
 	/* in the caller's section; it retries, and takes the lock in the end */
-	if (lookup_item(tree, point, &item))
+	if (lath_lookup_item(tree, point, &item))
 		return 0;
 	*value = item.value;
 	return 1;
@@ -299,7 +299,7 @@ static int seek_right_locked(struct tree *tree, u64 key, u64 last, bool cover,
 	}
 	if (i >= 0)
 		item_of(leaf, (unsigned int)i, tree->ranges, found);
-	unlock_clean(first, leaf);
+	lath_unlock_clean(first, leaf);
 	locks_exit(tree);
 	return i >= 0 ? 0 : -ENOENT;
 }
@@ -317,7 +317,7 @@ static int first_item(struct tree *tree, u64 key, u64 last, bool cover, struct l
 	return seek_right_locked(tree, key, last, cover, found);
 }
 
-int overlap_item(struct tree *tree, u64 key, u64 last, struct lath_item *found)
+int lath_overlap_item(struct tree *tree, u64 key, u64 last, struct lath_item *found)
 {
 	return first_item(tree, key, last, true, found);
 }
@@ -402,7 +402,7 @@ static enum leaf_result floor_locked(struct tree *tree, u64 from, u64 key, struc
 		leaf = lock_right(leaf);
 		LATH_ASSERT(leaf); /* the rightmost leaf covers key */
 	}
-	unlock_clean(first, leaf);
+	lath_unlock_clean(first, leaf);
 	return result;
 }
 
@@ -425,7 +425,7 @@ static int seek_left_locked(struct tree *tree, u64 key, struct lath_item *found)
 	return leaf_error(result);
 }
 
-int floor_item(struct tree *tree, u64 key, struct lath_item *found)
+int lath_floor_item(struct tree *tree, u64 key, struct lath_item *found)
 {
 	unsigned int try;
 
@@ -443,7 +443,7 @@ int lath_index_floor_item(struct lath_index *index, uint64_t key, struct lath_it
 	int ret;
 
 	section_enter(tree_of(index));
-	ret = floor_item(tree_of(index), key, found);
+	ret = lath_floor_item(tree_of(index), key, found);
 	section_exit(tree_of(index));
 	return ret;
 }

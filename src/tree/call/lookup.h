@@ -8,10 +8,10 @@
 #include "tree/tree.h"
 
 /* The item that covers point: 0 | -ENOENT */
-int lookup_item(struct tree *tree, u64 point, struct lath_item *found);
+int lath_lookup_item(struct tree *tree, u64 point, struct lath_item *found);
 /* The first item that overlaps [key, last] / the last item that begins at or before key: 0 |
  * -ENOENT */
-int overlap_item(struct tree *tree, u64 key, u64 last, struct lath_item *found);
-int floor_item(struct tree *tree, u64 key, struct lath_item *found);
+int lath_overlap_item(struct tree *tree, u64 key, u64 last, struct lath_item *found);
+int lath_floor_item(struct tree *tree, u64 key, struct lath_item *found);
 
 #endif /* LATH_INDEX_LOOKUP_H */

@@ -57,9 +57,9 @@ static unsigned int erase_some(struct tree *tree, u64 key, u64 last, struct lath
 		change_vacated(tree, carry, n);
 		change_number(tree, carry[0].key, carry[n - 1].key, marked);
 	}
-	/* once per leaf, when it becomes sparse or empty: merge_later() remembers it for a while */
+	/* once per leaf, when it becomes sparse or empty: lath_merge_later() remembers it for a while */
 	if (n && (!count || (node_sparse(count) && !node_sparse(count + n))))
-		merge_later(tree, key);
+		lath_merge_later(tree, key);
 	return n;
 }
 
@@ -177,7 +177,7 @@ static void clear_leaves(struct node *first, struct node *last, bool ranges, u64
 			break;
 	}
 	if (first != last)
-		cover_from(first, last, key);
+		lath_cover_from(first, last, key);
 }
 
 /* 0 | -ENOMEM. In a read-side critical section. */
@@ -205,19 +205,19 @@ static int store(struct tree *tree, const struct lath_item *item, lath_item_fn e
 				return ret;
 			continue;
 		}
-		/* fences will move: finish_cover() ends this change */
+		/* fences will move: lath_finish_cover() ends this change */
 		if (first != last)
 			change_begin(tree);
 		clear_leaves(first, last, ranges, key, end, each, arg);
 		if (over.right.size)
-			node_insert(last, node_rank(last, over.right.key), over.right.key,
-				    over.right.size, over.right.value, ranges);
-		node_insert(last, node_rank(last, key), key, item->size, item->value, ranges);
+			lath_node_insert(last, node_rank(last, over.right.key), over.right.key,
+					 over.right.size, over.right.value, ranges);
+		lath_node_insert(last, node_rank(last, key), key, item->size, item->value, ranges);
 		marked = last->counted;
 		if (first == last)
 			node_unlock(first);
 		else
-			finish_cover(tree, first, last, key, end);
+			lath_finish_cover(tree, first, last, key, end);
 		/* with no lock held: the index by length takes its own locks */
 		change_inserted(tree, key, item->size);
 		change_number(tree, key, over.right.size ? end + 1 : end, marked);
@@ -240,7 +240,7 @@ int lath_index_store_range(struct lath_index *index, const struct lath_item *ite
 	ret = store(tree, item, each, arg, &reserve);
 	call_exit(tree);
 	change_stored(tree, first, !ret);
-	reserve_release(tree, &reserve);
+	lath_reserve_release(tree, &reserve);
 	hint_tick(tree, true);
 	return ret;
 }

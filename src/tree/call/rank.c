@@ -137,7 +137,7 @@ static bool refresh(struct tree *tree, const struct walk *w, unsigned int level,
 	if (level > 1 || tried)
 		return false;
 	stale->at = w->at;
-	return count_refresh(tree, w->at, w->last, 1);
+	return lath_count_refresh(tree, w->at, w->last, 1);
 }
 
 /* Pass the items with keys of [w->at, w->last], at most w->left of them. In a read-side critical
@@ -156,7 +156,7 @@ static void walk(struct tree *tree, struct walk *w)
 		struct walk to = *w;
 		u64 lockword, low;
 
-		node = level_right(node, w->at, level, &lockword);
+		node = lath_level_right(node, w->at, level, &lockword);
 		if (!node) { /* it was merged */
 			node = top_node(tree);
 			continue;
@@ -178,7 +178,7 @@ static void walk(struct tree *tree, struct walk *w)
 		if (turn == TURN_TOP) {
 			/* all counts of the node are valid by now: let the one above be */
 			if (stale.levels >> level & 2)
-				count_refresh(tree, low, low, level + 1);
+				lath_count_refresh(tree, low, low, level + 1);
 			node = top_node(tree);
 		} else if (turn == TURN_DOWN ||
 			   (turn == TURN_REFRESH && !refresh(tree, w, level, &stale))) {
@@ -197,7 +197,7 @@ static u64 count_keys(struct tree *tree, u64 from, u64 last)
 	return KEY_MAX - w.left;
 }
 
-u64 count_all(struct tree *tree)
+u64 lath_count_all(struct tree *tree)
 {
 	return count_keys(tree, 0, KEY_MAX);
 }
@@ -217,7 +217,7 @@ int64_t lath_index_rank(struct lath_index *index, uint64_t key)
 		   : lath_index_count_range(index, 1, 0);
 }
 
-bool rank_select(struct tree *tree, u64 *left, struct lath_item *found)
+bool lath_rank_select(struct tree *tree, u64 *left, struct lath_item *found)
 {
 	struct walk w = { .last = KEY_MAX, .left = *left };
 
@@ -236,7 +236,7 @@ int lath_index_select(struct lath_index *index, uint64_t rank, struct lath_item 
 	if (!tree->ranks)
 		return -EINVAL;
 	call_enter(tree);
-	there = rank_select(tree, &rank, &item);
+	there = lath_rank_select(tree, &rank, &item);
 	call_exit(tree);
 	if (!there)
 		return -ENOENT;

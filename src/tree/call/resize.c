@@ -45,9 +45,9 @@ static void resize_across(struct tree *tree, struct node *first, struct node *la
 	change_begin(tree);
 	item_of(first, i, true, &item);
 	node_erase(first, i);
-	cover_from(first, last, item.key);
-	node_insert(last, node_rank(last, item.key), item.key, size, item.value, true);
-	finish_cover(tree, first, last, item.key, item.key + size - 1);
+	lath_cover_from(first, last, item.key);
+	lath_node_insert(last, node_rank(last, item.key), item.key, size, item.value, true);
+	lath_finish_cover(tree, first, last, item.key, item.key + size - 1);
 }
 
 /* Does the entry after i in the leaf begin at or before `end`? */
@@ -73,9 +73,9 @@ static int resize(struct tree *tree, u64 key, u64 size, struct reserve *reserve)
 			node_unlock_clean(first);
 			return i < 0 ? -ENOENT : -EEXIST;
 		}
-		last = lock_until(first, end, &hit);
+		last = lath_lock_until(first, end, &hit);
 		if (hit >= 0) {
-			unlock_clean(first, last);
+			lath_unlock_clean(first, last);
 			return -EEXIST;
 		}
 		if (first == last) {
@@ -107,7 +107,7 @@ int lath_index_resize(struct lath_index *index, uint64_t key, uint64_t size)
 	call_enter(tree);
 	ret = resize(tree, key, size, &reserve);
 	call_exit(tree);
-	reserve_release(tree, &reserve);
+	lath_reserve_release(tree, &reserve);
 	hint_tick(tree, true);
 	return ret;
 }
@@ -127,7 +127,7 @@ static int split(struct tree *tree, u64 at, u64 value, struct reserve *reserve)
 		}
 		/* the second half needs its own entry */
 		if (node_full(leaf)) {
-			ret = leaf_make_room(tree, leaf, at, reserve);
+			ret = lath_leaf_make_room(tree, leaf, at, reserve);
 			if (ret)
 				return ret;
 			continue;
@@ -137,7 +137,7 @@ static int split(struct tree *tree, u64 at, u64 value, struct reserve *reserve)
 		LATH_ASSERT(key < at && at <= end && end <= leaf->last);
 		/* both under one lock: no reader sees the item without its second half */
 		WRITE_ONCE(leaf->size[i], at - key);
-		node_insert(leaf, node_rank(leaf, at), at, end - at + 1, value, true);
+		lath_node_insert(leaf, node_rank(leaf, at), at, end - at + 1, value, true);
 		marked = leaf->counted;
 		node_unlock(leaf);
 		change_number(tree, at, at, marked);
@@ -154,7 +154,7 @@ int lath_index_split(struct lath_index *index, uint64_t at, uint64_t value)
 	call_enter(tree);
 	ret = split(tree, at, value, &reserve);
 	call_exit(tree);
-	reserve_release(tree, &reserve);
+	lath_reserve_release(tree, &reserve);
 	hint_tick(tree, true);
 	return ret;
 }
@@ -174,7 +174,7 @@ static void erase_inside(struct tree *tree, struct node *leaf, unsigned int i,
 	else
 		node_erase(leaf, i);
 	if (tail)
-		node_insert(leaf, node_rank(leaf, next), next, tail, there->value, true);
+		lath_node_insert(leaf, node_rank(leaf, next), next, tail, there->value, true);
 	node_unlock(leaf);
 	change_freed(tree, part->key);
 	change_end(tree);
@@ -203,7 +203,7 @@ static int erase_part(struct tree *tree, const struct lath_item *part, struct la
 			return ret;
 		}
 		if (part->size == there->size) {
-			leaf_erase(tree, leaf, i, NULL);
+			lath_leaf_erase(tree, leaf, i, NULL);
 			return 0;
 		}
 		/* only what stays on both sides needs one entry more */
@@ -211,7 +211,7 @@ static int erase_part(struct tree *tree, const struct lath_item *part, struct la
 			erase_inside(tree, leaf, (unsigned int)i, part, there);
 			return 0;
 		}
-		ret = leaf_make_room(tree, leaf, part->key + part->size, reserve);
+		ret = lath_leaf_make_room(tree, leaf, part->key + part->size, reserve);
 		if (ret)
 			return ret;
 	}
@@ -230,7 +230,7 @@ int lath_index_erase_part(struct lath_index *index, const struct lath_item *part
 	call_enter(tree);
 	ret = erase_part(tree, part, there ? there : &item, &reserve);
 	call_exit(tree);
-	reserve_release(tree, &reserve);
+	lath_reserve_release(tree, &reserve);
 	hint_tick(tree, false);
 	return ret;
 }
@@ -262,7 +262,7 @@ static bool lock_pair(struct tree *tree, u64 at, struct meeting *two)
 	/* an item that does not end at `at` - 1 meets none: nothing right of it was locked then */
 	if (two->right >= 0)
 		return true;
-	unlock_clean(first, last);
+	lath_unlock_clean(first, last);
 	return false;
 }
 
@@ -287,7 +287,7 @@ static void join_pair(struct tree *tree, const struct meeting *two, const struct
 	change_number(tree, right->key, right->key, marked);
 	/* the two counts that every leaf passes on its way down: each is noted once */
 	if (count == NODE_CAP / 4 || !count)
-		merge_later(tree, left->key);
+		lath_merge_later(tree, left->key);
 }
 
 int lath_index_join(struct lath_index *index, uint64_t at,
@@ -313,7 +313,7 @@ int lath_index_join(struct lath_index *index, uint64_t at,
 			ret = !may_join || may_join(arg, &left, &right) ? 0 : -ECANCELED;
 		/* may_join() was asked under the locks: what it saw is what is joined */
 		if (ret)
-			unlock_clean(two.first, two.last);
+			lath_unlock_clean(two.first, two.last);
 		else
 			join_pair(tree, &two, &left, &right);
 	}

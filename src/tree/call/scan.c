@@ -84,7 +84,7 @@ static struct node *first_leaf(struct scan *scan, size_t max)
 	u64 lockword, low, end;
 	long i;
 
-	parent = level_find(scan->tree, scan->from, 1, &lockword);
+	parent = lath_level_find(scan->tree, scan->from, 1, &lockword);
 	if (!parent)
 		return NULL;
 	i = inner_slot(parent, scan->from);

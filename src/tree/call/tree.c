@@ -18,7 +18,7 @@ static const struct lath_config default_config = LATH_CONFIG_INIT;
 	(LATH_HUGE_PAGES | LATH_SMALL_PAGES | LATH_NODE_EACH | LATH_HOLES | LATH_SHARED | \
 	 LATH_GAPPED | LATH_RANKS | LATH_ANY_CONTEXT)
 
-int config_read(struct lath_config *to, const struct lath_config *from)
+int lath_config_read(struct lath_config *to, const struct lath_config *from)
 {
 	*to = default_config;
 	if (!from)
@@ -86,12 +86,12 @@ static void apply_config(struct tree *tree, const struct lath_config *config, bo
 #endif
 }
 
-int tree_init(struct lath_index *index, const struct lath_config *config, bool wide)
+int lath_tree_init(struct lath_index *index, const struct lath_config *config, bool wide)
 {
 	struct tree *tree = tree_of(index);
 	struct lath_config checked;
 	struct node *root;
-	int ret = config_read(&checked, config);
+	int ret = lath_config_read(&checked, config);
 
 	if (!index || (uintptr_t)index % _Alignof(struct lath_index))
 		return -EINVAL;
@@ -100,11 +100,11 @@ int tree_init(struct lath_index *index, const struct lath_config *config, bool w
 	if (ret)
 		return ret;
 	apply_config(tree, &checked, wide);
-	if (!pools_init(tree))
+	if (!lath_pools_init(tree))
 		return -ENOMEM;
-	root = node_alloc_first(tree);
+	root = lath_node_alloc_first(tree);
 	if (!root) {
-		pools_fini(tree);
+		lath_pools_fini(tree);
 		return -ENOMEM;
 	}
 	/* with LATH_HOLES the summary of the empty leaf says that all keys are free */
@@ -117,7 +117,7 @@ int tree_init(struct lath_index *index, const struct lath_config *config, bool w
 
 int lath_index_init(struct lath_index *index, const struct lath_config *config)
 {
-	return tree_init(index, config, false);
+	return lath_tree_init(index, config, false);
 }
 
 /* Changes with what the bytes of an index mean. */
@@ -136,7 +136,7 @@ void lath_index_prefetch(struct lath_index *index, uint64_t key)
 
 void lath_index_prepare(struct lath_index *index)
 {
-	hint_build(tree_of(index));
+	lath_hint_build(tree_of(index));
 }
 
 /* Free all nodes one by one, level by level (LATH_NODE_EACH). */
@@ -153,7 +153,7 @@ static void free_nodes(struct tree *tree)
 		down = kind == POOL_INNER ? node_child(node, __ffs64(node->live)) : NULL;
 		for (; node; node = right) {
 			right = node->right;
-			node_free(tree, kind, node);
+			lath_node_free(tree, kind, node);
 		}
 	}
 }
@@ -181,13 +181,13 @@ void lath_index_fini(struct lath_index *index, lath_item_fn each, void *arg)
 
 	if (each)
 		call_for_items(tree, each, arg);
-	/* else the nodes are parts of chunks, which pools_fini() frees */
+	/* else the nodes are parts of chunks, which lath_pools_fini() frees */
 	if (tree->each)
 		free_nodes(tree);
 	if (tree->watcher)
 		tree->watcher->calls->end(tree);
-	hint_fini(tree);
-	pools_fini(tree);
+	lath_hint_fini(tree);
+	lath_pools_fini(tree);
 	fingers_fini(tree);
 	tree->root = NULL;
 }
@@ -250,7 +250,7 @@ static unsigned int count_from(const struct node *node, u64 from)
 static void count_level(struct tree *tree, unsigned int level, u64 *entries, u64 *no_downlink)
 {
 	u64 lockword, from = 0; /* what lies below has been counted */
-	struct node *node = level_find(tree, 0, level, &lockword);
+	struct node *node = lath_level_find(tree, 0, level, &lockword);
 
 	*entries = *no_downlink = 0;
 	while (node) {
@@ -264,7 +264,7 @@ static void count_level(struct tree *tree, unsigned int level, u64 *entries, u64
 		alone = READ_ONCE(node->no_downlink);
 		next = leaf_right(node);
 		if (unlikely(node_dead(lockword))) { /* its entries have moved to the left */
-			node = level_find(tree, from, level, &lockword);
+			node = lath_level_find(tree, from, level, &lockword);
 			continue;
 		}
 		if (next)
@@ -287,20 +287,21 @@ uint64_t lath_index_count(struct lath_index *index)
 	u64 count, no_downlink;
 
 	if (tree->ranks)
-		return count_all(tree);
+		return lath_count_all(tree);
 	lath_reader_enter(tree->rcu);
 	count_level(tree, 0, &count, &no_downlink);
 	lath_reader_exit(tree->rcu);
 	return count;
 }
 
-u64 tree_bytes(struct tree *tree)
+u64 lath_tree_bytes(struct tree *tree)
 {
 	struct watcher *watcher = watcher_of(tree);
 
 	/* sums of counters that others change: each is true at some time during the call */
 	return READ_ONCE(tree->pool[POOL_LEAF].bytes) + READ_ONCE(tree->pool[POOL_INNER].bytes) +
-	       hint_bytes(tree) + stripes_bytes(tree) + (watcher ? watcher->calls->bytes(tree) : 0);
+	       lath_hint_bytes(tree) + lath_stripes_bytes(tree) +
+	       (watcher ? watcher->calls->bytes(tree) : 0);
 }
 
 static void add_counts(struct lath_index_stats *stats, const struct counts *counts)
@@ -319,9 +320,10 @@ void lath_index_get_stats(struct lath_index *index, struct lath_index_stats *sta
 	u64 no_downlink;
 
 	memset(stats, 0, sizeof(*stats));
-	pool_stats(&tree->pool[POOL_LEAF], &stats->bytes, &stats->huge_bytes, &stats->leaves);
-	pool_stats(&tree->pool[POOL_INNER], &stats->bytes, &stats->huge_bytes, &stats->inner_nodes);
-	stats->bytes = tree_bytes(tree);
+	lath_pool_stats(&tree->pool[POOL_LEAF], &stats->bytes, &stats->huge_bytes, &stats->leaves);
+	lath_pool_stats(&tree->pool[POOL_INNER], &stats->bytes, &stats->huge_bytes,
+			&stats->inner_nodes);
+	stats->bytes = lath_tree_bytes(tree);
 	lath_reader_enter(tree->rcu);
 	stats->levels = node_level(smp_load_acquire(&tree->root)) + 1; /* pairs with add_root */
 	/* from the root down: count_level() overwrites the number of items, and the leaves' comes

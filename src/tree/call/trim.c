@@ -54,11 +54,11 @@ static bool move_lock(struct move *m, struct node *node)
 	m->node = node;
 	/* locks are taken from the top down and from left to right, as everywhere; what was read
 	 * before is compared under them */
-	m->left = low ? level_find(m->tree, low - 1, level, &left_word) : NULL;
+	m->left = low ? lath_level_find(m->tree, low - 1, level, &left_word) : NULL;
 	if (low && !m->left)
 		return false;
 	lath_delay("to be moved, not yet locked");
-	m->up = level_lock(m->tree, low, level + 1);
+	m->up = lath_level_lock(m->tree, low, level + 1);
 	if (!m->up)
 		return false;
 	at = entry_of(m->up, node);
@@ -87,7 +87,7 @@ static bool move_node(struct tree *tree, struct node *node, struct node *fresh, 
 	LATH_ASSERT(node_is_locked(node) && node_is_locked(m.up) && node_child(m.up, m.at) == node);
 	LATH_ASSERT(!m.left || (node_is_locked(m.left) && m.left->right == node));
 	/* the copy is complete and open before a link leads to it */
-	node_copy(fresh, node, tree->pool[kind].node_size);
+	lath_node_copy(fresh, node, tree->pool[kind].node_size);
 	node_open(fresh);
 	if (m.left)
 		WRITE_ONCE(m.left->right, fresh);
@@ -99,7 +99,7 @@ static bool move_node(struct tree *tree, struct node *node, struct node *fresh, 
 		node_unlock(m.left);
 	node_unlock(m.up);
 	/* readers may still hold its address: it returns to its pool after a grace period */
-	node_retire(tree, kind, node);
+	lath_node_retire(tree, kind, node);
 	return true;
 }
 
@@ -113,10 +113,10 @@ static size_t merge_some(struct tree *tree, u64 *key, size_t *budget)
 
 	/* each round locks one parent, so that other threads get in between */
 	do
-		done += merge_dense(tree, key, budget);
+		done += lath_merge_dense(tree, key, budget);
 	while (*key && *budget);
 	if (!*key)
-		merge_roots(tree);
+		lath_merge_roots(tree);
 	return done;
 }
 
@@ -124,7 +124,7 @@ static void begin_moving(struct tree *tree, enum pool_kind kind)
 {
 	LATH_ASSERT(lath_spin_mine(&tree->trim_lock));
 	tree->moving_kind = (u8)kind;
-	tree->moving = pool_leave(tree, kind);
+	tree->moving = lath_pool_leave(tree, kind);
 	tree->moving_at = 0;
 }
 
@@ -133,7 +133,7 @@ static struct node *next_to_move(struct tree *tree)
 {
 	struct node *node;
 
-	while (!(node = chunk_next(&tree->moving, &tree->moving_at))) {
+	while (!(node = lath_chunk_next(&tree->moving, &tree->moving_at))) {
 		/* leaves first, then inner nodes, then the trim is done */
 		if (tree->moving_kind == POOL_INNER)
 			return NULL;
@@ -152,12 +152,12 @@ static size_t move_some(struct tree *tree, size_t *budget, bool *more)
 	for (*more = true; *budget; --*budget) {
 		node = next_to_move(tree);
 		if (fresh && (!node || kind != tree->moving_kind)) {
-			node_free(tree, kind, fresh);
+			lath_node_free(tree, kind, fresh);
 			fresh = NULL;
 		}
 		kind = tree->moving_kind;
 		if (node && !fresh)
-			fresh = node_alloc_kept(tree, kind);
+			fresh = lath_node_alloc_kept(tree, kind);
 		if (!node || !fresh) { /* inserts have taken the room */
 			*more = false;
 			return done;
@@ -170,7 +170,7 @@ static size_t move_some(struct tree *tree, size_t *budget, bool *more)
 		done++;
 	}
 	if (fresh)
-		node_free(tree, kind, fresh);
+		lath_node_free(tree, kind, fresh);
 	return done;
 }
 
@@ -203,7 +203,7 @@ size_t lath_index_trim(struct lath_index *index, size_t budget, uint64_t *cursor
 	lath_spin_unlock(&tree->trim_lock);
 	call_exit(tree);
 	if (!more) {
-		hint_trim(tree);
+		lath_hint_trim(tree);
 		key = 0;
 	}
 	*cursor = key;

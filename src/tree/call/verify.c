@@ -223,7 +223,7 @@ static int check_holes(struct tree *tree, struct node *node, struct gap_slack *s
 		       struct report *report)
 {
 	for (; node; node = node->right)
-		if (!gap_true(tree, node, slack))
+		if (!lath_gap_true(tree, node, slack))
 			BROKEN(report, 11, "level %u: the summary of %llx hides a hole",
 			       node_level(node), U(node->low));
 	return 0;
@@ -250,7 +250,7 @@ static int check_counts(const struct tree *tree, const struct node *inner, struc
 			unsigned int i = __ffs64(live);
 			bool marked;
 
-			if (!count_true(tree, inner, i, &marked))
+			if (!lath_count_true(tree, inner, i, &marked))
 				BROKEN(report, 14,
 				       "level %u: %llu is not the number of items of %llx",
 				       node_level(inner), U(inner->size[i] & ~COUNT_VALID),

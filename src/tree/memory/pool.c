@@ -95,7 +95,7 @@ static const struct lath_allocator *allocator_of(const struct tree *tree)
 	return unlikely(tree->shared_allocator) ? tree->shared_allocator : &tree->allocator;
 }
 
-void *tree_block_alloc(struct tree *tree, size_t size, bool huge)
+void *lath_tree_block_alloc(struct tree *tree, size_t size, bool huge)
 {
 	const struct lath_allocator *allocator = allocator_of(tree);
 
@@ -104,7 +104,7 @@ void *tree_block_alloc(struct tree *tree, size_t size, bool huge)
 	return tree->each ? lath_block_alloc(size) : lath_pages_alloc(size, huge);
 }
 
-void tree_block_free(struct tree *tree, void *block, size_t size)
+void lath_tree_block_free(struct tree *tree, void *block, size_t size)
 {
 	const struct lath_allocator *allocator = allocator_of(tree);
 
@@ -116,7 +116,7 @@ void tree_block_free(struct tree *tree, void *block, size_t size)
 		lath_pages_free(block, size);
 }
 
-bool tree_block_discard(struct tree *tree, void *block, size_t size)
+bool lath_tree_block_discard(struct tree *tree, void *block, size_t size)
 {
 	/* an allocator of the caller has no call that takes pages and leaves the addresses */
 	return !allocator_of(tree)->alloc && lath_pages_discard(block, size);
@@ -167,12 +167,12 @@ static struct stripe *stripes_alloc(struct tree *tree)
 	return stripe;
 }
 
-u64 stripes_bytes(struct tree *tree)
+u64 lath_stripes_bytes(struct tree *tree)
 {
 	return all_stripes(tree) ? stripes_size(tree) : 0;
 }
 
-bool pools_init(struct tree *tree)
+bool lath_pools_init(struct tree *tree)
 {
 	int kind;
 
@@ -198,11 +198,11 @@ static void chunk_free(struct tree *tree, struct chunk *chunk)
 		small_free(tree, chunk, chunk->size);
 		return;
 	}
-	tree_block_free(tree, chunk->memory, chunk->size);
+	lath_tree_block_free(tree, chunk->memory, chunk->size);
 	small_free(tree, chunk, sizeof(*chunk));
 }
 
-void pools_fini(struct tree *tree)
+void lath_pools_fini(struct tree *tree)
 {
 	int kind;
 
@@ -367,7 +367,7 @@ static struct node *stripe_take(struct stripe *stripe, struct pool *pool)
 	node = stripe->spare;
 	if (node) {
 		stripe->spare = node->right;
-		/* the tree grows here: spares_return() begins to count again */
+		/* the tree grows here: lath_spares_return() begins to count again */
 		WRITE_ONCE(stripe->freed, 0);
 		WRITE_ONCE(stripe->spares, stripe->spares - 1);
 	}
@@ -412,7 +412,7 @@ static bool chunk_leaves(struct chunk *chunk)
 static void chunk_discard(struct chunk *chunk)
 {
 	struct pool *pool = chunk->pool;
-	bool bare = tree_block_discard(pool->tree, chunk->memory, chunk->size);
+	bool bare = lath_tree_block_discard(pool->tree, chunk->memory, chunk->size);
 
 	/* the system call was made without the lock; `leaving` kept the chunk for this thread */
 	lath_spin_lock(&pool->lock);
@@ -523,13 +523,13 @@ static struct chunk *new_pages(struct pool *pool, size_t bytes, bool huge)
 	size_t least = READ_ONCE(tree->large) ? (tree->stripe_mask + 1ul) * SPARES / 4 : 0;
 	size_t size = chunk_size(tree, bytes, least * pool->node_size, pool->node_size, huge);
 	struct chunk *chunk = small_alloc(tree, sizeof(*chunk));
-	char *memory = chunk ? tree_block_alloc(tree, size, huge) : NULL;
+	char *memory = chunk ? lath_tree_block_alloc(tree, size, huge) : NULL;
 
 	/* with LATH_HUGE_PAGES the caller gets huge pages or none */
 	if (chunk && !memory && size > CHUNK_MIN && !tree->huge) { /* not available in one piece */
 		size = CHUNK_MIN;
 		huge = false;
-		memory = tree_block_alloc(tree, size, huge);
+		memory = lath_tree_block_alloc(tree, size, huge);
 	}
 	if (memory)
 		*chunk = (struct chunk){ .pool = pool,
@@ -572,7 +572,7 @@ static bool pool_extend(struct pool *pool)
 
 static struct node *node_alloc_each(struct tree *tree, struct pool *pool)
 {
-	struct node *node = tree_block_alloc(tree, pool->node_size, false);
+	struct node *node = lath_tree_block_alloc(tree, pool->node_size, false);
 
 	if (!node)
 		return NULL;
@@ -584,7 +584,7 @@ static struct node *node_alloc_each(struct tree *tree, struct pool *pool)
 	return node;
 }
 
-struct node *node_alloc(struct tree *tree, enum pool_kind kind)
+struct node *lath_node_alloc(struct tree *tree, enum pool_kind kind)
 {
 	struct pool *pool = &tree->pool[kind];
 	struct node *node;
@@ -623,19 +623,19 @@ static struct node *alloc_small(struct tree *tree)
 	return node;
 }
 
-struct node *node_alloc_first(struct tree *tree)
+struct node *lath_node_alloc_first(struct tree *tree)
 {
 	bool small = !tree->leaf_side && !tree->gapped && !tree->each && !tree->huge;
-	struct node *node = small ? alloc_small(tree) : node_alloc(tree, POOL_LEAF);
+	struct node *node = small ? alloc_small(tree) : lath_node_alloc(tree, POOL_LEAF);
 
 	if (node)
-		node_init(node, 0, 0, KEY_MAX, NULL, 0);
+		lath_node_init(node, 0, 0, KEY_MAX, NULL, 0);
 	if (node && small)
 		node->cap = NODE_FIRST;
 	return node;
 }
 
-void node_leave(struct tree *tree, enum pool_kind kind)
+void lath_node_leave(struct tree *tree, enum pool_kind kind)
 {
 	struct pool *pool = &tree->pool[kind];
 
@@ -654,10 +654,10 @@ static void pool_return(struct pool *pool, struct chunk *chunk, struct node *nod
 	WRITE_ONCE(pool->nodes, pool->nodes - 1);
 	WRITE_ONCE(pool->bytes, pool->bytes - pool->node_size);
 	lath_spin_unlock(&pool->lock);
-	tree_block_free(pool->tree, node, pool->node_size);
+	lath_tree_block_free(pool->tree, node, pool->node_size);
 }
 
-void node_free(struct tree *tree, enum pool_kind kind, struct node *node)
+void lath_node_free(struct tree *tree, enum pool_kind kind, struct node *node)
 {
 	lath_call_enter();
 	pool_return(&tree->pool[kind], tree->each ? NULL : node->chunk, node);
@@ -676,13 +676,13 @@ static void node_retired(struct lath_rcu_head *head)
 	lath_retired_end();
 }
 
-void node_retire(struct tree *tree, enum pool_kind kind, struct node *node)
+void lath_node_retire(struct tree *tree, enum pool_kind kind, struct node *node)
 {
 	struct chunk *chunk = tree->each ? NULL : node->chunk;
 
 	LATH_ASSERT(node_dead(READ_ONCE(node->lockword)) &&
 		    !(READ_ONCE(node->lockword) & NODE_LOCKED));
-	/* it is read before it is written, so that the line stays shared; pools_fini() waits if it
+	/* it is read before it is written, so that the line stays shared; lath_pools_fini() waits if it
 	 * is set */
 	if (!READ_ONCE(tree->retired))
 		WRITE_ONCE(tree->retired, true);
@@ -692,7 +692,7 @@ void node_retire(struct tree *tree, enum pool_kind kind, struct node *node)
 	lath_retire(tree->rcu, &node->rcu, node_retired);
 }
 
-void spares_return(struct tree *tree)
+void lath_spares_return(struct tree *tree)
 {
 	struct stripe *stripe = stripe_of(tree);
 
@@ -702,7 +702,7 @@ void spares_return(struct tree *tree)
 
 /* ---- moving nodes together (trim.c) ---- */
 
-struct node *node_alloc_kept(struct tree *tree, enum pool_kind kind)
+struct node *lath_node_alloc_kept(struct tree *tree, enum pool_kind kind)
 {
 	return take(tree, kind);
 }
@@ -745,7 +745,7 @@ static void keep_all(struct pool *pool)
 	}
 }
 
-struct chunk *pool_leave(struct tree *tree, enum pool_kind kind)
+struct chunk *lath_pool_leave(struct tree *tree, enum pool_kind kind)
 {
 	struct pool *pool = &tree->pool[kind];
 	struct stripe *stripe = stripes_of(tree);
@@ -776,7 +776,7 @@ struct chunk *pool_leave(struct tree *tree, enum pool_kind kind)
 	return chunk;
 }
 
-struct node *chunk_next(struct chunk **chunk, u32 *at)
+struct node *lath_chunk_next(struct chunk **chunk, u32 *at)
 {
 	struct pool *pool = *chunk ? (*chunk)->pool : NULL;
 	struct node *node = NULL;
@@ -800,7 +800,7 @@ struct node *chunk_next(struct chunk **chunk, u32 *at)
 
 /* ---- counts and reserves ---- */
 
-void pool_stats(struct pool *pool, u64 *bytes, u64 *huge_bytes, u64 *nodes)
+void lath_pool_stats(struct pool *pool, u64 *bytes, u64 *huge_bytes, u64 *nodes)
 {
 	const struct chunk *chunk;
 
@@ -815,19 +815,19 @@ void pool_stats(struct pool *pool, u64 *bytes, u64 *huge_bytes, u64 *nodes)
 	lath_call_exit();
 }
 
-void reserve_release(struct tree *tree, struct reserve *reserve)
+void lath_reserve_release(struct tree *tree, struct reserve *reserve)
 {
 	unsigned int i;
 
 	if (reserve->leaf)
-		node_free(tree, POOL_LEAF, reserve->leaf);
+		lath_node_free(tree, POOL_LEAF, reserve->leaf);
 	for (i = 0; i < ARRAY_SIZE(reserve->inner); i++)
 		if (reserve->inner[i])
-			node_free(tree, POOL_INNER, reserve->inner[i]);
+			lath_node_free(tree, POOL_INNER, reserve->inner[i]);
 	reserve->leaf = reserve->inner[0] = reserve->inner[1] = NULL;
 }
 
-struct node *reserve_take_inner(struct tree *tree, struct reserve *reserve)
+struct node *lath_reserve_take_inner(struct tree *tree, struct reserve *reserve)
 {
 	unsigned int i;
 
@@ -840,5 +840,5 @@ struct node *reserve_take_inner(struct tree *tree, struct reserve *reserve)
 		}
 	}
 	/* a fixed reserve is for callers that must not allocate: they get -EAGAIN */
-	return reserve->fixed ? NULL : node_alloc(tree, POOL_INNER);
+	return reserve->fixed ? NULL : lath_node_alloc(tree, POOL_INNER);
 }

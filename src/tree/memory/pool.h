@@ -10,44 +10,44 @@
 
 /* Memory that the tree keeps until its end, aligned to 64 bytes; NULL if there is none. No lock
  * held. */
-void *tree_block_alloc(struct tree *tree, size_t size, bool huge);
-void tree_block_free(struct tree *tree, void *block, size_t size);
+void *lath_tree_block_alloc(struct tree *tree, size_t size, bool huge);
+void lath_tree_block_free(struct tree *tree, void *block, size_t size);
 /* Let the host have the pages of such memory, which reads as zeros until something is written
  * there. Returns false if it did not take them. */
-bool tree_block_discard(struct tree *tree, void *block, size_t size);
+bool lath_tree_block_discard(struct tree *tree, void *block, size_t size);
 
 /* Prepare both pools. Returns false if there is no memory. */
-bool pools_init(struct tree *tree);
+bool lath_pools_init(struct tree *tree);
 /* Wait until retired nodes have come back, then free all memory. Not in a read-side critical
  * section. */
-void pools_fini(struct tree *tree);
+void lath_pools_fini(struct tree *tree);
 /* Returns a node that no other thread sees, dead until node_open; NULL if there is no memory. No
  * lock held. */
-struct node *node_alloc(struct tree *tree, enum pool_kind kind);
+struct node *lath_node_alloc(struct tree *tree, enum pool_kind kind);
 /* The same for the leaf that the tree begins with, empty: a small one in an index of points. */
-struct node *node_alloc_first(struct tree *tree);
+struct node *lath_node_alloc_first(struct tree *tree);
 /* Drop a dead node from the pool's count without returning its memory: the small first leaf. */
-void node_leave(struct tree *tree, enum pool_kind kind);
+void lath_node_leave(struct tree *tree, enum pool_kind kind);
 /* Give back a node that was never opened. */
-void node_free(struct tree *tree, enum pool_kind kind, struct node *node);
+void lath_node_free(struct tree *tree, enum pool_kind kind, struct node *node);
 /* Hand an unlinked, dead node to reclamation: it comes back to its pool after a grace period. */
-void node_retire(struct tree *tree, enum pool_kind kind, struct node *node);
+void lath_node_retire(struct tree *tree, enum pool_kind kind, struct node *node);
 /* The calling thread has freed a leaf: if it does so again and again, give those of its stripe back
  * to the pool. In a call, no lock held. */
-void spares_return(struct tree *tree);
-/* node_alloc() without asking for more memory, in a call. */
-struct node *node_alloc_kept(struct tree *tree, enum pool_kind kind);
+void lath_spares_return(struct tree *tree);
+/* lath_node_alloc() without asking for more memory, in a call. */
+struct node *lath_node_alloc_kept(struct tree *tree, enum pool_kind kind);
 /* Choose the chunks whose nodes are to be moved to others, so that the host can have their pages as
  * soon as the nodes have come back. Returns the pool's first chunk, or NULL: the host takes no
  * pages from this tree. In a call, no lock held. */
-struct chunk *pool_leave(struct tree *tree, enum pool_kind kind);
+struct chunk *lath_pool_leave(struct tree *tree, enum pool_kind kind);
 /* Returns the next node, in use or not, of a chunk that was chosen, from node *at of *chunk on;
  * NULL: there is none. In a call, no lock held. */
-struct node *chunk_next(struct chunk **chunk, u32 *at);
+struct node *lath_chunk_next(struct chunk **chunk, u32 *at);
 /* Returns the bytes of the stripes. */
-u64 stripes_bytes(struct tree *tree);
+u64 lath_stripes_bytes(struct tree *tree);
 /* Add the pool's bytes to the sums, and tell the number of its nodes in use. */
-void pool_stats(struct pool *pool, u64 *bytes, u64 *huge_bytes, u64 *nodes);
+void lath_pool_stats(struct pool *pool, u64 *bytes, u64 *huge_bytes, u64 *nodes);
 
 /* Let a complete node be found: it is alive and not locked from now on. Its version goes on from
  * its former life, so a lockword never repeats. */
@@ -68,9 +68,9 @@ struct reserve {
 };
 
 /* Free what is left of a reserve. */
-void reserve_release(struct tree *tree, struct reserve *reserve);
+void lath_reserve_release(struct tree *tree, struct reserve *reserve);
 /* Take an inner node from the reserve, or allocate one unless the reserve is fixed. NULL: none. No
  * lock held. */
-struct node *reserve_take_inner(struct tree *tree, struct reserve *reserve);
+struct node *lath_reserve_take_inner(struct tree *tree, struct reserve *reserve);
 
 #endif /* LATH_INDEX_POOL_H */

@@ -14,7 +14,7 @@
 /* An insert rescales its node if more heads than this are saturated at one end. */
 #define SATURATED_RUN 4
 
-u64 node_wait(struct node *node)
+u64 lath_node_wait(struct node *node)
 {
 	unsigned int rounds = 0;
 	u64 lockword;
@@ -27,7 +27,7 @@ u64 node_wait(struct node *node)
 	return lockword;
 }
 
-u64 node_wait_holding(struct node *node)
+u64 lath_node_wait_holding(struct node *node)
 {
 	unsigned int rounds = 0;
 	u64 lockword;
@@ -141,7 +141,7 @@ static void entries_up(struct node *node, unsigned int i, unsigned int n, unsign
 	move_heads(node, i + 1, i, n);
 }
 
-void node_side_unknown(struct node *node, unsigned int i)
+void lath_node_side_unknown(struct node *node, unsigned int i)
 {
 	unsigned int k;
 
@@ -159,7 +159,7 @@ static void put_entry(struct node *node, unsigned int i, u64 key, u64 size, u64 
 	if (side == 1)
 		WRITE_ONCE(node->size[i], size);
 	else if (side)
-		node_side_unknown(node, i);
+		lath_node_side_unknown(node, i);
 }
 
 /* Heads from `used` on; in an empty node these bytes make its pivots KEY_MAX. */
@@ -176,8 +176,8 @@ static void pad_heads(struct node *node)
 #endif
 }
 
-void node_init(struct node *node, unsigned int level, u64 low, u64 last, struct node *right,
-	       unsigned int shift)
+void lath_node_init(struct node *node, unsigned int level, u64 low, u64 last, struct node *right,
+		    unsigned int shift)
 {
 	WRITE_ONCE(node->low, low);
 	WRITE_ONCE(node->last, last);
@@ -196,7 +196,7 @@ void node_init(struct node *node, unsigned int level, u64 low, u64 last, struct 
 	pad_heads(node);
 }
 
-unsigned int node_tie_rank(const struct node *node, unsigned int from, unsigned int n, u64 key)
+unsigned int lath_node_tie_rank(const struct node *node, unsigned int from, unsigned int n, u64 key)
 {
 	while (n > NODE_TIE) {
 		unsigned int half = n / 2;
@@ -217,7 +217,7 @@ unsigned int node_tie_rank(const struct node *node, unsigned int from, unsigned 
 	return from;
 }
 
-long node_find_tied(const struct node *node, u64 among, u64 key)
+long lath_node_find_tied(const struct node *node, u64 among, u64 key)
 {
 	unsigned int tries = NODE_TIE, i;
 
@@ -235,7 +235,7 @@ long node_find_tied(const struct node *node, u64 among, u64 key)
 											  : -1;
 }
 
-long node_floor_tied(const struct node *node, u64 among, u64 key)
+long lath_node_floor_tied(const struct node *node, u64 among, u64 key)
 {
 	unsigned int tries = NODE_TIE, i;
 	u64 live;
@@ -247,7 +247,7 @@ long node_floor_tied(const struct node *node, u64 among, u64 key)
 	}
 	if (!among)
 		return -1;
-	/* as in node_find_tied(); the entry at the rank is the floor if it has this very key */
+	/* as in lath_node_find_tied(); the entry at the rank is the floor if it has this very key */
 	i = node_rank(node, key);
 	live = READ_ONCE(node->live);
 	if (i < NODE_CAP && live >> i & 1 && node_key(node, i) == key)
@@ -255,7 +255,7 @@ long node_floor_tied(const struct node *node, u64 among, u64 key)
 	return (long)fls64(live & lath_ones(i)) - 1;
 }
 
-struct lath_match node_match_by_pivots(const struct node *node, u64 key)
+struct lath_match lath_node_match_by_pivots(const struct node *node, u64 key)
 {
 	unsigned int n = lath_inner_floor(node->pivot, NODE_CAP, key), from;
 	unsigned int used = READ_ONCE(node->used);
@@ -266,7 +266,7 @@ struct lath_match node_match_by_pivots(const struct node *node, u64 key)
 	return (struct lath_match){ lath_ones(from), lath_ones(n) & ~lath_ones(from) };
 }
 
-long node_floor_by_pivots(const struct node *node, u64 key)
+long lath_node_floor_by_pivots(const struct node *node, u64 key)
 {
 	u64 below = READ_ONCE(node->live) & lath_ones(lath_inner_floor(node->pivot, NODE_CAP, key));
 
@@ -347,7 +347,7 @@ static void scale_to(struct node *node, u64 first, u64 last)
 	node_scale(node, first, bits > 8 ? bits - 8 : 0);
 }
 
-void node_reindex(struct node *node)
+void lath_node_reindex(struct node *node)
 {
 	if (node->level)
 		set_pivots(node, 0);
@@ -455,8 +455,8 @@ static void set_head(struct node *node, unsigned int i, unsigned int lowest, u64
 		relieve_saturation(node, i);
 }
 
-void node_insert(struct node *node, unsigned int rank, u64 key, u64 size, u64 value,
-		 unsigned int side)
+void lath_node_insert(struct node *node, unsigned int rank, u64 key, u64 size, u64 value,
+		      unsigned int side)
 {
 	u8 run = rank == (u8)(node->at + 1) ? node->run + (node->run < 255) : 0;
 	bool open = rank >= node->used || node->live >> rank & 1;
@@ -476,9 +476,9 @@ void node_insert(struct node *node, unsigned int rank, u64 key, u64 size, u64 va
 	set_head(node, i, lowest, key, open);
 }
 
-void inner_insert(struct node *inner, u64 separator, struct node *child, unsigned int side)
+void lath_inner_insert(struct node *inner, u64 separator, struct node *child, unsigned int side)
 {
-	unsigned int i = node_tie_rank(inner, 0, inner->used, separator), lowest = i;
+	unsigned int i = lath_node_tie_rank(inner, 0, inner->used, separator), lowest = i;
 
 	LATH_ASSERT(node_is_locked(inner) && inner->level && !node_full(inner));
 	LATH_ASSERT(i == inner->used || node_key(inner, i) > separator || !(inner->live >> i & 1));
@@ -490,25 +490,25 @@ void inner_insert(struct node *inner, u64 separator, struct node *child, unsigne
 	set_pivots(inner, lowest);
 }
 
-void node_append(struct node *node, u64 key, u64 size, u64 value, unsigned int side)
+void lath_node_append(struct node *node, u64 key, u64 size, u64 value, unsigned int side)
 {
 	unsigned int i = node->used;
 
 	LATH_ASSERT(i < node->cap && (!i || node_key(node, i - 1) < key));
-	/* without heads and pivots: the caller computes them once at the end (node_reindex) */
+	/* without heads and pivots: the caller computes them once at the end (lath_node_reindex) */
 	put_entry(node, i, key, size, value, side);
 	WRITE_ONCE(node->live, node->live | 1ull << i);
 	WRITE_ONCE(node->used, (u8)(i + 1));
 }
 
-void node_clear(struct node *node)
+void lath_node_clear(struct node *node)
 {
 	WRITE_ONCE(node->live, 0);
 	WRITE_ONCE(node->used, 0);
 	pad_heads(node);
 }
 
-void node_compact(struct node *node, unsigned int side)
+void lath_node_compact(struct node *node, unsigned int side)
 {
 	unsigned int n = 0;
 	u64 live = node->live;
@@ -551,7 +551,7 @@ static u64 spread_positions(const struct node *node)
 	return positions;
 }
 
-void node_spread(struct node *node, unsigned int side)
+void lath_node_spread(struct node *node, unsigned int side)
 {
 	u64 live = spread_positions(node), rest = live, key, above = 0;
 	unsigned int i = node->used, end = fls64(live), at, gap;
@@ -576,11 +576,11 @@ void node_spread(struct node *node, unsigned int side)
 	}
 }
 
-void node_copy(struct node *to, const struct node *from, size_t size)
+void lath_node_copy(struct node *to, const struct node *from, size_t size)
 {
 	LATH_ASSERT(node_is_locked(from) && node_dead(READ_ONCE(to->lockword)));
 	/* the lockword, the chunk and what reclamation uses are the copy's own and stay */
-	node_init(to, from->level, from->low, from->last, from->right, from->shift);
+	lath_node_init(to, from->level, from->low, from->last, from->right, from->shift);
 	WRITE_ONCE(to->live, from->live);
 	WRITE_ONCE(to->cap, from->cap);
 	WRITE_ONCE(to->used, from->used);
@@ -598,7 +598,7 @@ static void set_count(struct node *node, unsigned int n)
 	WRITE_ONCE(node->live, lath_ones(n));
 }
 
-void node_move_up(struct node *left, struct node *right, unsigned int n, unsigned int side)
+void lath_node_move_up(struct node *left, struct node *right, unsigned int n, unsigned int side)
 {
 	unsigned int l = left->used, r = right->used;
 
@@ -611,7 +611,7 @@ void node_move_up(struct node *left, struct node *right, unsigned int n, unsigne
 	set_count(right, r + n);
 }
 
-void node_move_down(struct node *left, struct node *right, unsigned int n, unsigned int side)
+void lath_node_move_down(struct node *left, struct node *right, unsigned int n, unsigned int side)
 {
 	unsigned int l = left->used, r = right->used;
 

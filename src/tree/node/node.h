@@ -152,10 +152,10 @@ static __always_inline bool node_sound(u64 lockword)
 }
 
 /* Wait until the node is not locked; returns its lockword then. The caller holds no node. */
-u64 node_wait(struct node *node);
-/* As node_wait(), for a caller that holds a node above this one or left of it: it waits in short
- * pauses. */
-u64 node_wait_holding(struct node *node);
+u64 lath_node_wait(struct node *node);
+/* As lath_node_wait(), for a caller that holds a node above this one or left of it: it waits in
+ * short pauses. */
+u64 lath_node_wait_holding(struct node *node);
 
 /* Begin an optimistic read; no node held. Returns the lockword, never a locked one: waits for a
  * writer. */
@@ -163,7 +163,7 @@ static inline u64 node_read(struct node *node)
 {
 	u64 lockword = smp_load_acquire(&node->lockword); /* pairs with node_unlock */
 
-	return likely(!(lockword & NODE_LOCKED)) ? lockword : node_wait(node);
+	return likely(!(lockword & NODE_LOCKED)) ? lockword : lath_node_wait(node);
 }
 
 /* End an optimistic read. Returns true if the node has not changed since node_read returned
@@ -206,7 +206,7 @@ static inline bool node_is_locked(const struct node *node)
  * The node may have died during the wait: the caller knows why it has not. */
 static inline void node_lock(struct node *node) __acquires(node)
 {
-	while (!node_trylock(node, node_wait_holding(node)))
+	while (!node_trylock(node, lath_node_wait_holding(node)))
 		;
 }
 
@@ -327,15 +327,15 @@ static __always_inline unsigned int node_group(const struct node *node, u64 key)
 }
 
 /* node_match and node_floor of a node with pivots. */
-struct lath_match node_match_by_pivots(const struct node *node, u64 key);
-long node_floor_by_pivots(const struct node *node, u64 key);
+struct lath_match lath_node_match_by_pivots(const struct node *node, u64 key);
+long lath_node_floor_by_pivots(const struct node *node, u64 key);
 
 /* Returns the entries whose heads are below and equal to the key's; with pivots the entries whose
  * keys are. */
 static __always_inline struct lath_match node_match(const struct node *node, u64 key)
 {
 	if (unlikely(node_pivoted(node)))
-		return node_match_by_pivots(node, key);
+		return lath_node_match_by_pivots(node, key);
 	return lath_heads_match(node->head, node_head_of(node, key));
 }
 
@@ -343,11 +343,12 @@ static __always_inline struct lath_match node_match(const struct node *node, u64
 #define NODE_TIE 8
 
 /* Returns the first position in [from, from + n] whose entry's key is not below key. */
-unsigned int node_tie_rank(const struct node *node, unsigned int from, unsigned int n, u64 key);
+unsigned int lath_node_tie_rank(const struct node *node, unsigned int from, unsigned int n,
+				u64 key);
 /* node_find among the entries of a mask, which share a head. */
-long node_find_tied(const struct node *node, u64 among, u64 key);
+long lath_node_find_tied(const struct node *node, u64 among, u64 key);
 /* The last entry of the mask with a key <= this one, or -1. */
-long node_floor_tied(const struct node *node, u64 among, u64 key);
+long lath_node_floor_tied(const struct node *node, u64 among, u64 key);
 
 /* Returns the live entry with exactly this key, or -1. `equal`: the entries with its head, most
  * often one or none. */
@@ -362,13 +363,13 @@ static __always_inline long node_find_equal(const struct node *node, u64 equal, 
 	if (likely(READ_ONCE(node->pair[i].key) == key))
 		return (long)i;
 	m &= m - 1;
-	return m ? node_find_tied(node, m, key) : -1;
+	return m ? lath_node_find_tied(node, m, key) : -1;
 }
 
 static __always_inline long node_find(const struct node *node, u64 key)
 {
 	if (unlikely(node_pivoted(node)))
-		return node_find_equal(node, node_match_by_pivots(node, key).eq, key);
+		return node_find_equal(node, lath_node_match_by_pivots(node, key).eq, key);
 	return node_find_equal(node, lath_heads_equal(node->head, node_head_of(node, key)), key);
 }
 
@@ -379,12 +380,12 @@ static __always_inline long node_floor(const struct node *node, u64 key)
 	long i;
 
 	if (unlikely(node_pivoted(node)))
-		return node_floor_by_pivots(node, key);
+		return lath_node_floor_by_pivots(node, key);
 	i = lath_heads_floor(node->head, node_head_of(node, key), READ_ONCE(node->live),
 			     &below_or_at);
 	if (unlikely(i < 0) || likely(READ_ONCE(node->pair[i].key) <= key))
 		return i;
-	return node_floor_tied(node, below_or_at & ~(1ull << i), key);
+	return lath_node_floor_tied(node, below_or_at & ~(1ull << i), key);
 }
 
 /* Returns the live entry that covers key, or -1. */
@@ -425,7 +426,7 @@ static inline unsigned int node_match_rank(const struct node *node, struct lath_
 	if (likely(!eq))
 		return from;
 	to = __fls64(eq) + 1;
-	return node_tie_rank(node, from, to > from ? to - from : 0, key);
+	return lath_node_tie_rank(node, from, to > from ? to - from : 0, key);
 }
 
 static inline unsigned int node_rank(const struct node *node, u64 key)
@@ -449,14 +450,14 @@ static inline unsigned int node_free_near(const struct node *node, unsigned int 
 }
 
 /* Make an empty node of a dead one; it stays dead until node_open (tree/memory/pool.h). */
-void node_init(struct node *node, unsigned int level, u64 low, u64 last, struct node *right,
-	       unsigned int shift);
+void lath_node_init(struct node *node, unsigned int level, u64 low, u64 last, struct node *right,
+		    unsigned int shift);
 /* Insert an entry at its rank. The node is not full, and no live entry overlaps. `size` is ignored
- * unless side is 1; a summary is set to "unknown" (node_side_unknown). */
-void node_insert(struct node *node, unsigned int rank, u64 key, u64 size, u64 value,
-		 unsigned int side);
+ * unless side is 1; a summary is set to "unknown" (lath_node_side_unknown). */
+void lath_node_insert(struct node *node, unsigned int rank, u64 key, u64 size, u64 value,
+		      unsigned int side);
 /* Append an entry to a node that is filled in order; the caller reindexes at the end. */
-void node_append(struct node *node, u64 key, u64 size, u64 value, unsigned int side);
+void lath_node_append(struct node *node, u64 key, u64 size, u64 value, unsigned int side);
 /* Erase entry i: its live bit is cleared, its key stays. */
 static inline void node_erase(struct node *node, unsigned int i)
 {
@@ -470,25 +471,25 @@ static inline void node_revive(struct node *node, unsigned int i)
 	WRITE_ONCE(node->live, node->live | 1ull << i);
 }
 /* Set the summary of entry i of an inner node to "unknown: anything may be free". */
-void node_side_unknown(struct node *node, unsigned int i);
+void lath_node_side_unknown(struct node *node, unsigned int i);
 /* Erase all entries and forget their keys. */
-void node_clear(struct node *node);
+void lath_node_clear(struct node *node);
 /* Remove erased entries, so that the live ones are the first ones. */
-void node_compact(struct node *node, unsigned int side);
+void lath_node_compact(struct node *node, unsigned int side);
 /* Spread the entries of a compact node over all its positions. The free ones between have dead keys
  * between those of their neighbours; where no key fits, there is no free position. The caller
  * reindexes. */
-void node_spread(struct node *node, unsigned int side);
+void lath_node_spread(struct node *node, unsigned int side);
 /* Copy a locked node of this many bytes to one that no other thread can reach: all but the lockword
  * and the chunk. */
-void node_copy(struct node *to, const struct node *from, size_t size);
+void lath_node_copy(struct node *to, const struct node *from, size_t size);
 /* Compute what a search compares first: pivots, or the heads of a leaf in the finest scale that
  * covers its keys. */
-void node_reindex(struct node *node);
+void lath_node_reindex(struct node *node);
 /* Move the n highest entries of left to the front of right / the n lowest of right to the end of
  * left. Both nodes are compact. The caller reindexes both and sets the fence keys. */
-void node_move_up(struct node *left, struct node *right, unsigned int n, unsigned int side);
-void node_move_down(struct node *left, struct node *right, unsigned int n, unsigned int side);
+void lath_node_move_up(struct node *left, struct node *right, unsigned int n, unsigned int side);
+void lath_node_move_down(struct node *left, struct node *right, unsigned int n, unsigned int side);
 
 /* ---- inner nodes ---- */
 
@@ -516,6 +517,6 @@ static inline u64 inner_end(const struct node *inner, unsigned int i)
 
 /* Insert an entry at its rank. The node is not full and has no live entry with this separator; the
  * entry's summary is set to "unknown", its count to "outdated". */
-void inner_insert(struct node *inner, u64 separator, struct node *child, unsigned int side);
+void lath_inner_insert(struct node *inner, u64 separator, struct node *child, unsigned int side);
 
 #endif /* LATH_INDEX_NODE_H */

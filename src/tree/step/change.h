@@ -44,7 +44,7 @@
  *   change_grown        the tree has a leaf more. No lock held
  *
  * Between change_begin and change_end a summary above the changed nodes may promise too little;
- * searches that depend on summaries count the changes in flight (gap_begun, gap_ended).
+ * searches that depend on summaries count the changes in flight (lath_gap_begun, lath_gap_ended).
  */
 #ifndef LATH_INDEX_CHANGE_H
 #define LATH_INDEX_CHANGE_H
@@ -67,13 +67,13 @@ static inline void change_end(struct tree *tree)
 
 static inline void change_grown(struct tree *tree)
 {
-	hint_consider(tree);
+	lath_hint_consider(tree);
 }
 
 static inline void change_node(struct tree *tree, struct node *node)
 {
 	LATH_ASSERT(node_is_locked(node));
-	gap_recompute(tree, node);
+	lath_gap_recompute(tree, node);
 }
 
 static inline void change_child(struct tree *tree, struct node *inner, unsigned int i)
@@ -81,7 +81,7 @@ static inline void change_child(struct tree *tree, struct node *inner, unsigned 
 	LATH_ASSERT(node_is_locked(inner) && node_level(inner));
 	LATH_ASSERT(inner->live >> i & 1);
 	if (tree->holes)
-		node_side_unknown(inner, i);
+		lath_node_side_unknown(inner, i);
 	count_outdate_entry(tree, inner, i);
 }
 
@@ -102,14 +102,14 @@ static inline void change_number(struct tree *tree, u64 first, u64 last, bool ma
 {
 	LATH_ASSERT(first <= last && (!marked || tree->ranks));
 	if (unlikely(marked))
-		count_outdate(tree, first, last);
+		lath_count_outdate(tree, first, last);
 }
 
 static inline void change_boundary(struct tree *tree, struct node *left, struct node *right)
 {
 	LATH_ASSERT(node_is_locked(left) && node_is_locked(right));
 	LATH_ASSERT(left->right == right && left->last + 1 == right->low);
-	gap_recompute_boundary(tree, left, right);
+	lath_gap_recompute_boundary(tree, left, right);
 	count_outdate_entry(tree, left, __fls64(left->live));
 	count_outdate_entry(tree, right, __ffs64(right->live));
 }
@@ -129,7 +129,7 @@ static inline bool change_erased(struct tree *tree, struct node *leaf, unsigned 
 		return true;
 	up->size = node_size(leaf, i, true);
 	up->gap.note = bound_notes(tree);
-	return gap_erased(tree, leaf, i, &up->gap);
+	return lath_gap_erased(tree, leaf, i, &up->gap);
 }
 
 static inline void change_inserted(struct tree *tree, u64 key, u64 size)
@@ -173,13 +173,13 @@ static inline void change_filled(struct tree *tree)
 
 static inline void change_raise(struct tree *tree, struct change_up *up)
 {
-	gap_raise(tree, &up->gap);
+	lath_gap_raise(tree, &up->gap);
 }
 
 static inline void change_freed(struct tree *tree, u64 key)
 {
 	if (tree->holes)
-		gap_propagate_leaf(tree, key, 0);
+		lath_gap_propagate_leaf(tree, key, 0);
 }
 
 static inline void change_levels(struct tree *tree, u64 first, u64 last, unsigned int from,
@@ -188,7 +188,7 @@ static inline void change_levels(struct tree *tree, u64 first, u64 last, unsigne
 	LATH_ASSERT(from && from <= to); /* leaves are told by change_node() */
 	LATH_ASSERT(lath_reader_inside(tree->rcu));
 	if (tree->holes)
-		gap_propagate(tree, first, last, from, to, anew);
+		lath_gap_propagate(tree, first, last, from, to, anew);
 }
 
 #endif /* LATH_INDEX_CHANGE_H */

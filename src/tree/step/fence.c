@@ -8,7 +8,7 @@
 #include "tree/step/merge.h"
 #include "tree/step/post.h"
 
-struct node *lock_until(struct node *first, u64 end, int *hit)
+struct node *lath_lock_until(struct node *first, u64 end, int *hit)
 {
 	struct node *last = first;
 
@@ -24,7 +24,7 @@ struct node *lock_until(struct node *first, u64 end, int *hit)
 	return last;
 }
 
-void unlock_changed(struct node *first, struct node *last)
+void lath_unlock_changed(struct node *first, struct node *last)
 {
 	while (first != last) {
 		struct node *next = leaf_right(first);
@@ -35,7 +35,7 @@ void unlock_changed(struct node *first, struct node *last)
 	node_unlock(last);
 }
 
-void unlock_clean_before(struct node *first, struct node *last)
+void lath_unlock_clean_before(struct node *first, struct node *last)
 {
 	while (first != last) {
 		struct node *next = leaf_right(first);
@@ -45,13 +45,13 @@ void unlock_clean_before(struct node *first, struct node *last)
 	}
 }
 
-void unlock_clean(struct node *first, struct node *last)
+void lath_unlock_clean(struct node *first, struct node *last)
 {
-	unlock_clean_before(first, last);
+	lath_unlock_clean_before(first, last);
 	node_unlock_clean(last);
 }
 
-void cover_from(struct node *first, struct node *last, u64 key)
+void lath_cover_from(struct node *first, struct node *last, u64 key)
 {
 	struct node *leaf;
 
@@ -70,23 +70,23 @@ void cover_from(struct node *first, struct node *last, u64 key)
 	WRITE_ONCE(last->low, key);
 }
 
-void finish_cover(struct tree *tree, struct node *first, struct node *last, u64 key, u64 end)
+void lath_finish_cover(struct tree *tree, struct node *first, struct node *last, u64 key, u64 end)
 {
 	bool apart = leaf_right(first) != last || node_half_dead(first);
 	u64 from = first->low, to = last->last, lockword;
 	struct node *leaf;
 
-	LATH_ASSERT(last->low == key && end <= to); /* cover_from() */
+	LATH_ASSERT(last->low == key && end <= to); /* lath_cover_from() */
 	LATH_ASSERT(lath_reader_inside(tree->rcu));
 	for (leaf = first; leaf; leaf = leaf == last ? NULL : leaf_right(leaf))
 		change_node(tree, leaf);
-	unlock_changed(first, last);
+	lath_unlock_changed(first, last);
 	if (apart) { /* half-dead leaves stand before last in the parent too: no separator moves
 			past them */
-		merge_half_dead(tree, first, key, end, to);
+		lath_merge_half_dead(tree, first, key, end, to);
 		last = locate(tree, key, FOR_READ, &lockword); /* it may have been merged, too */
 	}
-	post_low(tree, last);
+	lath_post_low(tree, last);
 	change_levels(tree, from, to, 1, 1, true);
 	change_end(tree);
 }

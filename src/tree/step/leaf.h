@@ -18,7 +18,7 @@ static inline void give_right(struct node *left, struct node *right, unsigned in
 {
 	LATH_ASSERT(node_is_locked(left) && node_is_locked(right));
 	LATH_ASSERT(n && n <= left->used);
-	node_move_up(left, right, n, side);
+	lath_node_move_up(left, right, n, side);
 	WRITE_ONCE(right->low, node_key(right, 0));
 	WRITE_ONCE(left->last, node_key(right, 0) - 1);
 	change_keys(right, left);
@@ -83,7 +83,7 @@ static inline enum leaf_result leaf_insert(struct tree *tree, struct node *leaf,
 		return LEAF_CROSSES_LOCKED;
 	if (unlikely(node_full(leaf)))
 		return LEAF_FULL_LOCKED;
-	node_insert(leaf, rank, key, item->size, item->value, tree->leaf_side);
+	lath_node_insert(leaf, rank, key, item->size, item->value, tree->leaf_side);
 	marked = leaf->counted;
 	node_unlock(leaf);
 	change_inserted(tree, key, item->size);

@@ -37,10 +37,10 @@ static void merge_nodes(struct tree *tree, struct node *left, struct node *right
 	LATH_ASSERT(node_is_locked(left) && node_is_locked(right) && left->right == right);
 	/* a merge of empty nodes moves nothing: only fences and links change */
 	if (node_count(right)) {
-		node_compact(left, side);
-		node_compact(right, side);
-		node_move_down(left, right, right->used, side);
-		node_reindex(left);
+		lath_node_compact(left, side);
+		lath_node_compact(right, side);
+		lath_node_move_down(left, right, right->used, side);
+		lath_node_reindex(left);
 	}
 	/* a half-dead node covers no keys: its fences are not taken over */
 	if (!right_half_dead)
@@ -54,7 +54,7 @@ static void merge_nodes(struct tree *tree, struct node *left, struct node *right
 	node_kill(right);
 }
 
-bool absorb_right(struct tree *tree, struct node *left)
+bool lath_absorb_right(struct tree *tree, struct node *left)
 {
 	struct node *right = READ_ONCE(left->right);
 
@@ -74,7 +74,7 @@ bool absorb_right(struct tree *tree, struct node *left)
 	node_kill(right);
 	node_unlock(right);
 	lath_probe(merge, tree, right->low);
-	node_retire(tree, POOL_LEAF, right);
+	lath_node_retire(tree, POOL_LEAF, right);
 	lath_fetch_add(&counts_of(tree)->merges, 1);
 	return true;
 }
@@ -85,7 +85,7 @@ static void absorb_run(struct tree *tree, struct node *leaf)
 {
 	do {
 		node_lock(leaf);
-		while (!node_dead(READ_ONCE(leaf->lockword)) && absorb_right(tree, leaf))
+		while (!node_dead(READ_ONCE(leaf->lockword)) && lath_absorb_right(tree, leaf))
 			;
 		node_unlock_clean(leaf);
 		leaf = leaf_right(leaf);
@@ -97,7 +97,7 @@ static void absorb_run(struct tree *tree, struct node *leaf)
  * none. */
 static u64 drop_downlinks(struct tree *tree, u64 at, u64 key, u64 last)
 {
-	struct node *up = level_lock(tree, at, 1);
+	struct node *up = lath_level_lock(tree, at, 1);
 	u64 live, ret;
 	bool any = false;
 
@@ -198,7 +198,7 @@ static bool lock_row(const struct merging *m, struct row *row)
 		struct node *node = row->node[i], *left = i ? row->node[i - 1] : NULL;
 
 		/* a half-dead leaf between the two has no downlink, so it is in no row */
-		while (left && absorb_right(m->tree, left))
+		while (left && lath_absorb_right(m->tree, left))
 			;
 		if (left && left->right != node) /* a node without a downlink is between them */
 			break;
@@ -219,7 +219,7 @@ static void give_row_right(const struct merging *m, const struct row *row)
 	unsigned int share = row->entries / (row->n - 1), right = 0, i, n;
 
 	for (i = 0; i < row->n; i++)
-		node_compact(row->node[i], m->tree->leaf_side);
+		lath_node_compact(row->node[i], m->tree->leaf_side);
 	for (i = row->n - 1; i > 1; i--) {
 		struct node *to = row->node[i], *from = row->node[i - 1];
 		unsigned int want = share * (row->n - i);
@@ -232,7 +232,7 @@ static void give_row_right(const struct merging *m, const struct row *row)
 		right += n;
 	}
 	for (i = 1; i < row->n; i++)
-		node_reindex(row->node[i]);
+		lath_node_reindex(row->node[i]);
 }
 
 /* Does an entry of the locked inner node, which covers it, have this separator? */
@@ -267,8 +267,8 @@ static void lower_separators(const struct merging *m, const struct row *row, uns
 		/* It may also equal one further left, which is too high; then the old one is kept,
 		 * and a descent moves right once more. */
 		if (moved >> i & 1)
-			inner_insert(m->up, separator_taken(m->up, low) ? was[i] : low,
-				     row->node[i], m->tree->inner_side);
+			lath_inner_insert(m->up, separator_taken(m->up, low) ? was[i] : low,
+					  row->node[i], m->tree->inner_side);
 	}
 }
 
@@ -366,13 +366,13 @@ static void retry_boundary(struct tree *tree, u64 last, unsigned int level)
 	LATH_ASSERT(level);
 	if (last == KEY_MAX) /* it ends the level */
 		return;
-	right = level_find(tree, last + 1, level, &lockword);
+	right = lath_level_find(tree, last + 1, level, &lockword);
 	if (!right) /* the level went, with its root */
 		return;
 	child = node_child(right, __ffs64(READ_ONCE(right->live) | 1ull << (NODE_CAP - 1)));
 	low = READ_ONCE(right->low);
 	if (node_valid(right, lockword) && READ_ONCE(child->low) < low)
-		post_low(tree, child);
+		lath_post_low(tree, child);
 }
 
 /* Begin to merge nodes of this level under the parent that covers key; m.up is NULL if the level
@@ -384,7 +384,7 @@ static struct merging merging_begin(struct tree *tree, u64 key, unsigned int lev
 	/* dense leaves would have no gaps */
 	m.fill = dense && (level || !tree->gapped) ? FILL_DENSE : FILL_SPARSE;
 	m.row = dense && !level && !tree->gapped ? ROW : 2;
-	m.up = level_lock(tree, key, level + 1);
+	m.up = lath_level_lock(tree, key, level + 1);
 	if (m.up)
 		change_begin(tree);
 	return m;
@@ -407,10 +407,10 @@ static void merging_end(const struct merging *m, unsigned int level, u64 last)
 static void retire_merged(struct tree *tree, unsigned int level, struct node *dead)
 {
 	lath_probe(merge, tree, dead->low);
-	node_retire(tree, level ? POOL_INNER : POOL_LEAF, dead);
+	lath_node_retire(tree, level ? POOL_INNER : POOL_LEAF, dead);
 	lath_fetch_add(&counts_of(tree)->merges, 1);
 	if (!level)
-		spares_return(tree);
+		lath_spares_return(tree);
 }
 
 /* Let the root's only child take its place. Returns whether it did. */
@@ -442,11 +442,11 @@ static bool lower_root(struct tree *tree)
 	}
 	lath_spin_unlock(&tree->root_lock);
 	if (lowers)
-		node_retire(tree, POOL_INNER, root);
+		lath_node_retire(tree, POOL_INNER, root);
 	return lowers;
 }
 
-void merge_roots(struct tree *tree)
+void lath_merge_roots(struct tree *tree)
 {
 	while (lower_root(tree))
 		;
@@ -482,7 +482,7 @@ static bool merge_level(struct tree *tree, u64 key, unsigned int level, struct m
 	do {
 		if (!merge_step(tree, key, level, result)) {
 			if (level)
-				merge_roots(tree);
+				lath_merge_roots(tree);
 			result->sparse = result->alone = false;
 			break;
 		}
@@ -513,7 +513,7 @@ static u64 merge_at(struct tree *tree, u64 key, bool dense)
 	}
 }
 
-void merge_half_dead(struct tree *tree, struct node *first, u64 key, u64 end, u64 to)
+void lath_merge_half_dead(struct tree *tree, struct node *first, u64 key, u64 end, u64 to)
 {
 	u64 last, at, lockword;
 
@@ -531,7 +531,7 @@ void merge_half_dead(struct tree *tree, struct node *first, u64 key, u64 end, u6
 	}
 }
 
-void merge_later(struct tree *tree, u64 key)
+void lath_merge_later(struct tree *tree, u64 key)
 {
 	struct merge_notes *notes = notes_of(tree);
 	u64 turn = lath_fetch_add(&notes->turn, 1);
@@ -587,7 +587,7 @@ static unsigned int merge_run(struct merging *m, u64 *key, size_t *steps, struct
 	return n;
 }
 
-unsigned int merge_dense(struct tree *tree, u64 *key, size_t *steps)
+unsigned int lath_merge_dense(struct tree *tree, u64 *key, size_t *steps)
 {
 	struct merging m = merging_begin(tree, *key, 0, true);
 	struct node *dead[RUN];
@@ -608,7 +608,7 @@ unsigned int merge_dense(struct tree *tree, u64 *key, size_t *steps)
 	return n;
 }
 
-void merge_thin(struct tree *tree)
+void lath_merge_thin(struct tree *tree)
 {
 	struct merge_notes *notes = notes_of(tree);
 	u64 thin = READ_ONCE(notes->thin), key = READ_ONCE(notes->thin_key);
@@ -619,6 +619,6 @@ void merge_thin(struct tree *tree)
 	/* another thread may write the same count: it is a rough measure of work to do */
 	WRITE_ONCE(notes->thin, thin - steps);
 	while (steps)
-		merge_dense(tree, &key, &steps);
+		lath_merge_dense(tree, &key, &steps);
 	WRITE_ONCE(notes->thin_key, key);
 }

@@ -27,24 +27,24 @@ static inline void merge_thin_later(struct tree *tree)
 
 /* The tree has a leaf more: see whether others can become fewer, if some are thin. In a read-side
  * critical section, no lock held. */
-void merge_thin(struct tree *tree);
+void lath_merge_thin(struct tree *tree);
 /* Look at leaves from the one that covers *key on, under one parent, at most *steps, whether they
  * and those right of them can be one less. Returns the number of leaves that died; *steps: what is
  * left; *key: the key to go on from, or 0 behind the last leaf. At the end of a parent it is merged
  * with its siblings too. Conditions as above. */
-unsigned int merge_dense(struct tree *tree, u64 *key, size_t *steps);
+unsigned int lath_merge_dense(struct tree *tree, u64 *key, size_t *steps);
 /* Remove roots with a single child. Conditions as above. */
-void merge_roots(struct tree *tree);
+void lath_merge_roots(struct tree *tree);
 /* The leaf that covers `key` has become sparse: remember it, and look at one remembered earlier. In
  * a read-side critical section, no lock held. */
-void merge_later(struct tree *tree, u64 key);
+void lath_merge_later(struct tree *tree, u64 key);
 /* A range [key, end] was put across fences: it begins in the leaf `first` and lies in a leaf that
  * covers the keys up to `to`. Leaves from the first one on may have become half-dead: unlink them,
  * but for the first children of their parents, which are merged with what follows. The caller
  * corrects the summaries of level 1 for the keys up to `to`. Conditions as above. */
-void merge_half_dead(struct tree *tree, struct node *first, u64 key, u64 end, u64 to);
+void lath_merge_half_dead(struct tree *tree, struct node *first, u64 key, u64 end, u64 to);
 /* If the right sibling of the locked leaf is half-dead and has no downlink, unlink it and return
  * true. The leaf stays locked; it has changed then. In a read-side critical section. */
-bool absorb_right(struct tree *tree, struct node *left);
+bool lath_absorb_right(struct tree *tree, struct node *left);
 
 #endif /* LATH_INDEX_MERGE_H */

@@ -8,7 +8,7 @@
 #include "tree/step/change.h"
 #include "tree/way/descend.h"
 
-/* The state of one post() call. */
+/* The state of one lath_post() call. */
 struct posting {
 	struct tree *tree;
 	struct reserve *reserve; /* NULL: only lower separators */
@@ -40,16 +40,16 @@ static void inner_split(struct tree *tree, struct node *inner, struct node *righ
 	struct node *into;
 
 	LATH_ASSERT(node_is_locked(inner) && node_full(inner) && node_is_locked(right));
-	node_init(right, inner->level, 0, inner->last, inner->right, 0);
-	node_move_up(inner, right, append ? 1 : NODE_CAP / 2, tree->inner_side);
+	lath_node_init(right, inner->level, 0, inner->last, inner->right, 0);
+	lath_node_move_up(inner, right, append ? 1 : NODE_CAP / 2, tree->inner_side);
 	WRITE_ONCE(right->low, node_key(right, 0));
 	WRITE_ONCE(inner->last, right->low - 1);
 	link_right(inner, right);
-	node_reindex(right);
-	node_reindex(inner);
+	lath_node_reindex(right);
+	lath_node_reindex(inner);
 	/* the halves are known now: the new entry goes where a descent looks for it */
 	into = low >= right->low ? right : inner;
-	inner_insert(into, low, child, tree->inner_side);
+	lath_inner_insert(into, low, child, tree->inner_side);
 	change_separator(tree, into, low - 1);
 	change_node(tree, inner);
 	change_node(tree, right);
@@ -144,7 +144,7 @@ static bool post_boundary(struct posting *p, struct node *up, u64 low)
 	}
 	/* erased entries before the first keep their keys, which may not be below `low` */
 	if (!(right->live & 1))
-		node_compact(right, p->tree->inner_side);
+		lath_node_compact(right, p->tree->inner_side);
 	/* both are locked: a reader that sees half of the move finds a lockword changed */
 	WRITE_ONCE(right->pair[0].key, low);
 	WRITE_ONCE(right->pivot[0], low);
@@ -175,7 +175,7 @@ static bool post_insert(struct posting *p, struct node *up, u64 low)
 		p->spare = NULL;
 		return true;
 	}
-	inner_insert(up, low, p->node, p->tree->inner_side);
+	lath_inner_insert(up, low, p->node, p->tree->inner_side);
 	change_separator(p->tree, up, low - 1);
 	node_unlock(up);
 	change_levels(p->tree, low ? low - 1 : 0, low, level, level, false);
@@ -225,7 +225,7 @@ static bool post_add(struct posting *p, struct node *up, unsigned int at, u64 lo
 	/* Memory is obtained without locks; then the decision is made anew. */
 	if (node_full(up) && !p->spare) {
 		node_unlock_clean(up);
-		p->spare = reserve_take_inner(p->tree, p->reserve);
+		p->spare = lath_reserve_take_inner(p->tree, p->reserve);
 		return p->spare;
 	}
 	if (!claim_posting(p->node)) {
@@ -239,7 +239,7 @@ static bool post_add(struct posting *p, struct node *up, unsigned int at, u64 lo
  * memory, or if that level has gone since. No lock held. */
 static bool add_root(struct tree *tree, unsigned int level, struct reserve *reserve)
 {
-	struct node *node = reserve_take_inner(tree, reserve);
+	struct node *node = lath_reserve_take_inner(tree, reserve);
 	unsigned int below;
 	struct node *root;
 
@@ -254,8 +254,8 @@ static bool add_root(struct tree *tree, unsigned int level, struct reserve *rese
 	 * into one, which lower_root() replaced by its only child: the node to be posted is dead.
 	 */
 	if (below + 1 == level) {
-		node_init(node, level, 0, KEY_MAX, NULL, 56);
-		inner_insert(node, 0, root, tree->inner_side);
+		lath_node_init(node, level, 0, KEY_MAX, NULL, 56);
+		lath_inner_insert(node, 0, root, tree->inner_side);
 		change_node(tree, node);
 		node_open(node);
 		smp_store_release(&tree->root, node); /* pairs with the load in descend */
@@ -263,7 +263,7 @@ static bool add_root(struct tree *tree, unsigned int level, struct reserve *rese
 	}
 	lath_spin_unlock(&tree->root_lock);
 	if (node) /* not used */
-		node_free(tree, POOL_INNER, node);
+		lath_node_free(tree, POOL_INNER, node);
 	return below + 1 >= level;
 }
 
@@ -277,7 +277,7 @@ static bool post_step(struct posting *p)
 	u64 low = READ_ONCE(node->low);
 	int entry;
 
-	up = level_lock(p->tree, low, level);
+	up = lath_level_lock(p->tree, low, level);
 	if (!up)
 		return may_add && add_root(p->tree, level, p->reserve);
 	/* Read again: a low fence may fall without the parent's lock, and the thread that lowers it
@@ -304,7 +304,7 @@ static bool post_step(struct posting *p)
 	}
 }
 
-void post(struct tree *tree, struct node *node, struct reserve *reserve)
+void lath_post(struct tree *tree, struct node *node, struct reserve *reserve)
 {
 	struct posting p = { .tree = tree, .reserve = reserve, .node = node };
 
@@ -315,15 +315,15 @@ void post(struct tree *tree, struct node *node, struct reserve *reserve)
 		;
 	change_end(tree);
 	if (p.spare)
-		node_free(tree, POOL_INNER, p.spare);
+		lath_node_free(tree, POOL_INNER, p.spare);
 }
 
-void post_low(struct tree *tree, struct node *leaf)
+void lath_post_low(struct tree *tree, struct node *leaf)
 {
-	post(tree, leaf, NULL);
+	lath_post(tree, leaf, NULL);
 }
 
-void post_right(struct tree *tree, struct node *leaf, struct reserve *reserve)
+void lath_post_right(struct tree *tree, struct node *leaf, struct reserve *reserve)
 {
 	unsigned int n;
 
@@ -336,7 +336,7 @@ void post_right(struct tree *tree, struct node *leaf, struct reserve *reserve)
 		if (!node_valid(leaf, lockword) || node_dead(lockword) || !right ||
 		    !READ_ONCE(right->no_downlink))
 			return;
-		post(tree, right, reserve);
+		lath_post(tree, right, reserve);
 		leaf = right;
 	}
 }

@@ -27,10 +27,10 @@ static inline void link_right(struct node *left, struct node *fresh)
  * no_downlink, and a later call for a leaf near it tries again. In a read-side critical section, so
  * that no node met here is reused in the meantime; no lock held.
  */
-void post(struct tree *tree, struct node *node, struct reserve *reserve);
+void lath_post(struct tree *tree, struct node *node, struct reserve *reserve);
 /* Post some of the leaves right of `leaf` that found no memory earlier. Conditions as for post. */
-void post_right(struct tree *tree, struct node *leaf, struct reserve *reserve);
+void lath_post_right(struct tree *tree, struct node *leaf, struct reserve *reserve);
 /* The low fence of a leaf fell: lower its separator. Needs no memory. Conditions as for post. */
-void post_low(struct tree *tree, struct node *leaf);
+void lath_post_low(struct tree *tree, struct node *leaf);
 
 #endif /* LATH_INDEX_POST_H */

@@ -5,10 +5,10 @@
  * A full leaf first gives entries to its right siblings, as in the B*-tree (Knuth vol. 3, 6.2.4).
  * Only when SPLIT_GROUP siblings are full together, they become one more. So random inserts leave
  * leaves about 87 % full instead of 69 %. With LATH_GAPPED each full leaf becomes two, whose
- * entries are spread over all positions (node_spread); a thread that had to wait long for a leaf
- * splits it alone too. Entries only ever move to the right: then
- * the low fence of a leaf only falls, and no descent arrives too far right. Streams of ascending
- * keys, at the end or in front of other keys, leave full leaves.
+ * entries are spread over all positions (lath_node_spread); a thread that had to wait long for a
+ * leaf splits it alone too. Entries only ever move to the right: then the low fence of a leaf only
+ * falls, and no descent arrives too far right. Streams of ascending keys, at the end or in front of
+ * other keys, leave full leaves.
  *
  * The level above is told afterwards, with no lock held below (post.c).
  */
@@ -71,7 +71,7 @@ static void lock_group(struct tree *tree, struct group *group, unsigned int limi
 	while (group->n < limit && !group_has_room(group)) {
 		struct node *last = group->leaf[group->n - 1], *right;
 
-		while (absorb_right(tree, last))
+		while (lath_absorb_right(tree, last))
 			;
 		right = READ_ONCE(last->right);
 		if (!right)
@@ -90,7 +90,7 @@ static void lock_group(struct tree *tree, struct group *group, unsigned int limi
 }
 
 /* Take the new leaf out of the reserve. If there is none, unlock the group and get one for the next
- * try: *ret as leaf_make_room. */
+ * try: *ret as lath_leaf_make_room. */
 static struct node *take_leaf(struct tree *tree, struct group *group, struct reserve *reserve,
 			      int *ret)
 {
@@ -104,12 +104,12 @@ static struct node *take_leaf(struct tree *tree, struct group *group, struct res
 		return fresh;
 	}
 	/* no allocation with locks held: it may wait */
-	unlock_clean(group->leaf[0], group->leaf[group->n - 1]);
+	lath_unlock_clean(group->leaf[0], group->leaf[group->n - 1]);
 	if (reserve->fixed) {
 		*ret = -EAGAIN;
 		return NULL;
 	}
-	reserve->leaf = node_alloc(tree, POOL_LEAF);
+	reserve->leaf = lath_node_alloc(tree, POOL_LEAF);
 	if (!reserve->leaf)
 		*ret = -ENOMEM;
 	return NULL;
@@ -149,7 +149,7 @@ static void even_out(const struct tree *tree, struct group *group)
 
 	group->items = 0;
 	for (i = 0; i < group->n; i++) {
-		node_compact(group->leaf[i], side);
+		lath_node_compact(group->leaf[i], side);
 		group->items += group->leaf[i]->used;
 	}
 	/* a leaf can give no more than it has: a round may leave some for the next one */
@@ -157,8 +157,8 @@ static void even_out(const struct tree *tree, struct group *group)
 		;
 	for (i = 0; i < group->n; i++) {
 		if (tree->gapped)
-			node_spread(group->leaf[i], side);
-		node_reindex(group->leaf[i]);
+			lath_node_spread(group->leaf[i], side);
+		lath_node_reindex(group->leaf[i]);
 	}
 }
 
@@ -169,8 +169,8 @@ static void split_stream(struct node *leaf, struct node *fresh, unsigned int ran
 {
 	LATH_ASSERT(rank < leaf->used && !fresh->used);
 	give_right(leaf, fresh, leaf->used - rank, side);
-	node_reindex(leaf);
-	node_reindex(fresh);
+	lath_node_reindex(leaf);
+	lath_node_reindex(fresh);
 }
 
 /* Link a new leaf that begins at `low` right of a locked one. */
@@ -178,7 +178,7 @@ static void link_leaf(struct node *left, struct node *fresh, u64 low)
 {
 	/* a leaf of one key covers none until the keys are evened out */
 	LATH_ASSERT(node_is_locked(left) && low >= left->low && low <= left->last);
-	node_init(fresh, 0, low, left->last, left->right, left->shift);
+	lath_node_init(fresh, 0, low, left->last, left->right, left->shift);
 	link_right(left, fresh);
 	change_keys(fresh, left);
 }
@@ -219,7 +219,7 @@ static void append_leaf(struct tree *tree, struct group *group, struct node *fre
 	WRITE_ONCE(leaf->last, key - 1);
 	group->leaf[group->n++] = fresh;
 	publish_group(tree, group, fresh);
-	post(tree, fresh, reserve);
+	lath_post(tree, fresh, reserve);
 	change_levels(tree, first, last, 1, 1, false);
 	change_end(tree);
 }
@@ -243,26 +243,26 @@ static void share_leaves(struct tree *tree, struct group *group, struct node *fr
 		even_out(tree, group);
 	publish_group(tree, group, fresh);
 	for (i = READ_ONCE(leaf->no_downlink) ? 0 : 1; i < group->n; i++)
-		post(tree, group->leaf[i], reserve);
-	post_right(tree, group->leaf[group->n - 1], reserve);
+		lath_post(tree, group->leaf[i], reserve);
+	lath_post_right(tree, group->leaf[group->n - 1], reserve);
 	change_levels(tree, first, last, 1, 1, false);
 	change_end(tree);
 }
 
-void first_leaf_grow(struct tree *tree, struct node *leaf, struct node *fresh)
+void lath_first_leaf_grow(struct tree *tree, struct node *leaf, struct node *fresh)
 {
 	LATH_ASSERT(node_is_locked(leaf) && leaf->cap < NODE_CAP && READ_ONCE(tree->root) == leaf);
-	node_copy(fresh, leaf, offsetof(struct node, pair) + leaf->cap * sizeof(struct pair));
+	lath_node_copy(fresh, leaf, offsetof(struct node, pair) + leaf->cap * sizeof(struct pair));
 	WRITE_ONCE(fresh->cap, NODE_CAP);
 	node_open(fresh);
 	/* pairs with the load in descend; before the old one is dead */
 	smp_store_release(&tree->root, fresh);
 	node_kill(leaf);
 	node_unlock(leaf);
-	node_leave(tree, POOL_LEAF);
+	lath_node_leave(tree, POOL_LEAF);
 }
 
-int leaf_make_room(struct tree *tree, struct node *leaf, u64 key, struct reserve *reserve)
+int lath_leaf_make_room(struct tree *tree, struct node *leaf, u64 key, struct reserve *reserve)
 {
 	struct group group = { .leaf = { leaf }, .n = 1, .items = node_count(leaf) };
 	enum room room = choose_room(tree, leaf, key);
@@ -273,7 +273,7 @@ int leaf_make_room(struct tree *tree, struct node *leaf, u64 key, struct reserve
 	if (unlikely(leaf->cap < NODE_CAP)) {
 		fresh = take_leaf(tree, &group, reserve, &ret);
 		if (fresh)
-			first_leaf_grow(tree, leaf, fresh);
+			lath_first_leaf_grow(tree, leaf, fresh);
 		return ret;
 	}
 	/* streams give nothing to siblings: these would have to give it back for the next keys */
@@ -289,6 +289,6 @@ int leaf_make_room(struct tree *tree, struct node *leaf, u64 key, struct reserve
 	else
 		share_leaves(tree, &group, fresh, room, key, reserve);
 	if (fresh)
-		merge_thin(tree);
+		lath_merge_thin(tree);
 	return 0;
 }

@@ -18,7 +18,7 @@ static u64 outdate_at(struct tree *tree, u64 key)
 	LATH_ASSERT(lath_spin_mine(&tree->count_lock));
 	for (;;) {
 		level = node_level(node);
-		node = level_right(node, key, level, &lockword);
+		node = lath_level_right(node, key, level, &lockword);
 		if (!node) { /* it was merged */
 			node = top_node(tree);
 			continue;
@@ -52,7 +52,7 @@ static u64 outdate_at(struct tree *tree, u64 key)
 	return last;
 }
 
-void count_outdate(struct tree *tree, u64 first, u64 last)
+void lath_count_outdate(struct tree *tree, u64 first, u64 last)
 {
 	u64 end;
 
@@ -70,7 +70,7 @@ void count_outdate(struct tree *tree, u64 first, u64 last)
 	lath_reader_exit(tree->rcu);
 }
 
-void count_weight_changed(struct tree *tree, u64 key)
+void lath_count_weight_changed(struct tree *tree, u64 key)
 {
 	u64 lockword;
 	struct node *leaf;
@@ -81,12 +81,12 @@ void count_weight_changed(struct tree *tree, u64 key)
 	if (!READ_ONCE(tree->asked))
 		return;
 	do {
-		leaf = level_find(tree, key, 0, &lockword);
+		leaf = lath_level_find(tree, key, 0, &lockword);
 		marked = READ_ONCE(leaf->counted);
 	} while (unlikely(!node_valid(leaf, lockword)));
 	lath_delay("weight changed, mark read");
 	if (marked)
-		count_outdate(tree, key, key);
+		lath_count_outdate(tree, key, key);
 }
 
 /* ---- a question ---- */
@@ -113,7 +113,7 @@ static u64 count_node(struct tree *tree, struct node *node)
 		WRITE_ONCE(node->counted, 1);
 		if (tree->weight) {
 			WRITE_ONCE(tree->asked, true);
-			smp_mb(); /* pairs with count_weight_changed */
+			smp_mb(); /* pairs with lath_count_weight_changed */
 		}
 		return sum + count_items(tree, node, live);
 	}
@@ -156,7 +156,7 @@ static u64 count_entry(struct tree *tree, struct node *inner, unsigned int i)
 	return count ? sum : 0;
 }
 
-/* count_refresh() in the locked node that covers key. */
+/* lath_count_refresh() in the locked node that covers key. */
 static bool refresh_node(struct tree *tree, struct node *up, u64 key, u64 last)
 {
 	int i = (int)inner_slot(up, key), j;
@@ -181,14 +181,14 @@ static bool refresh_node(struct tree *tree, struct node *up, u64 key, u64 last)
 	return changed;
 }
 
-bool count_refresh(struct tree *tree, u64 key, u64 last, unsigned int level)
+bool lath_count_refresh(struct tree *tree, u64 key, u64 last, unsigned int level)
 {
 	struct node *up;
 	bool changed = false;
 
 	LATH_ASSERT(level && lath_reader_inside(tree->rcu)); /* leaves have no counts */
 	lath_spin_lock_crowd(&tree->count_lock);
-	up = level_lock(tree, key, level);
+	up = lath_level_lock(tree, key, level);
 	if (up) {
 		changed = refresh_node(tree, up, key, last);
 		if (changed)
@@ -202,7 +202,8 @@ bool count_refresh(struct tree *tree, u64 key, u64 last, unsigned int level)
 
 /* ---- verify ---- */
 
-bool count_true(const struct tree *tree, const struct node *inner, unsigned int i, bool *marked)
+bool lath_count_true(const struct tree *tree, const struct node *inner, unsigned int i,
+		     bool *marked)
 {
 	u64 first = node_key(inner, i), last = inner_end(inner, i), count = COUNT_VALID;
 	const struct node *leaf = node_child(inner, i);

@@ -188,7 +188,7 @@ static void measure_leaf(struct node *leaf, struct gap *gap)
 	stretches_to_room(&stretches, gap->room);
 }
 
-int gap_next(struct node *inner, int i)
+int lath_gap_next(struct node *inner, int i)
 {
 	do {
 		i = node_after(inner, i);
@@ -196,7 +196,7 @@ int gap_next(struct node *inner, int i)
 	return i;
 }
 
-int gap_previous(struct node *inner, int i)
+int lath_gap_previous(struct node *inner, int i)
 {
 	do {
 		i = node_before(inner, i);
@@ -207,7 +207,7 @@ int gap_previous(struct node *inner, int i)
 /* The ends of what an inner node's entries promise. */
 static void inner_ends(struct node *inner, struct gap *gap)
 {
-	int first = gap_next(inner, -1), last = gap_previous(inner, NODE_CAP);
+	int first = lath_gap_next(inner, -1), last = lath_gap_previous(inner, NODE_CAP);
 
 	gap->before = first >= 0 ? READ_ONCE(gap_before(inner)[first]) : KEY_MAX;
 	gap->behind = last >= 0 ? READ_ONCE(gap_behind(inner)[last]) : 0;
@@ -368,7 +368,7 @@ static struct gap region_summary(const struct tree *tree, struct node *child, u6
 		u64 lockword, low, end;
 
 		do {
-			lockword = node_wait_holding(child);
+			lockword = lath_node_wait_holding(child);
 			read_own(tree, child, &gap);
 			right = READ_ONCE(child->right);
 			low = READ_ONCE(child->low);
@@ -393,7 +393,7 @@ static struct gap region_summary(const struct tree *tree, struct node *child, u6
 /* The free run between entry i and the one before it that has items, as room. */
 static void run_in_front(struct node *inner, unsigned int i, u64 before, u64 *room)
 {
-	int previous = gap_previous(inner, (int)i);
+	int previous = lath_gap_previous(inner, (int)i);
 	u64 behind;
 
 	memset(room, 0, GAP_ROOM * sizeof(*room));
@@ -435,7 +435,7 @@ static bool raise_run_in_front(struct node *inner, unsigned int i, u64 *room)
 	return write_entry_room(inner, i, room, GAP_ALIGNS, true);
 }
 
-void gap_recompute(const struct tree *tree, struct node *node)
+void lath_gap_recompute(const struct tree *tree, struct node *node)
 {
 	struct gap gap;
 	u64 live = node->live;
@@ -450,7 +450,7 @@ void gap_recompute(const struct tree *tree, struct node *node)
 	write_own(tree, node, &gap);
 }
 
-void gap_measure_level(const struct tree *tree, struct node *node)
+void lath_gap_measure_level(const struct tree *tree, struct node *node)
 {
 	struct gap gap;
 
@@ -459,11 +459,11 @@ void gap_measure_level(const struct tree *tree, struct node *node)
 
 		for (; live; live &= live - 1)
 			copy_entry(tree, node, __ffs64(live), &gap);
-		gap_recompute(tree, node);
+		lath_gap_recompute(tree, node);
 	}
 }
 
-void gap_recompute_boundary(const struct tree *tree, struct node *left, struct node *right)
+void lath_gap_recompute_boundary(const struct tree *tree, struct node *left, struct node *right)
 {
 	struct gap gap;
 
@@ -472,8 +472,8 @@ void gap_recompute_boundary(const struct tree *tree, struct node *left, struct n
 	LATH_ASSERT(node_level(left) && left->live && right->live);
 	copy_entry(tree, left, __fls64(left->live), &gap);
 	copy_entry(tree, right, __ffs64(right->live), &gap);
-	gap_recompute(tree, left);
-	gap_recompute(tree, right);
+	lath_gap_recompute(tree, left);
+	lath_gap_recompute(tree, right);
 }
 
 /* ---- one level after the other ---- */
@@ -544,7 +544,7 @@ static bool copy_node(struct tree *tree, struct node *up, int i, u64 until, bool
 	do {
 		*written |= copy_entry(tree, up, (unsigned int)i, &entry);
 		max_room(gap.room, entry.room);
-		next = gap_next(up, i);
+		next = lath_gap_next(up, i);
 		i = node_after(up, i);
 	} while (i >= 0 && node_key(up, (unsigned int)i) <= until);
 	/* The entry behind the last copied one promises the run between the two, whose left end may
@@ -573,7 +573,7 @@ static bool propagate_level(struct tree *tree, u64 *first, u64 *last, unsigned i
 	bool changed = false;
 
 	for (;;) {
-		struct node *up = level_lock(tree, key, level);
+		struct node *up = lath_level_lock(tree, key, level);
 		bool written, noted;
 		u64 end;
 		int i;
@@ -602,8 +602,8 @@ static bool propagate_level(struct tree *tree, u64 *first, u64 *last, unsigned i
 	}
 }
 
-void gap_propagate(struct tree *tree, u64 first, u64 last, unsigned int from, unsigned int level,
-		   bool lower)
+void lath_gap_propagate(struct tree *tree, u64 first, u64 last, unsigned int from,
+			unsigned int level, bool lower)
 {
 	bool changed, there;
 
@@ -615,7 +615,7 @@ void gap_propagate(struct tree *tree, u64 first, u64 last, unsigned int from, un
 	} while (there && (changed || from <= level));
 }
 
-void gap_propagate_leaf(struct tree *tree, u64 key, unsigned int level)
+void lath_gap_propagate_leaf(struct tree *tree, u64 key, unsigned int level)
 {
 	struct node *leaf = locate_locked(tree, key, FOR_ERASE);
 	u64 first = leaf->low, last = leaf->last;
@@ -627,7 +627,7 @@ void gap_propagate_leaf(struct tree *tree, u64 key, unsigned int level)
 	else
 		node_unlock_clean(leaf);
 	lath_delay("leaf's summary set, not yet the parent's copy");
-	gap_propagate(tree, first, last, 1, level, true);
+	lath_gap_propagate(tree, first, last, 1, level, true);
 }
 
 /* ---- an erase ---- */
@@ -678,7 +678,8 @@ static void note_erase(struct gap_undo *undo, struct node *leaf, unsigned int i,
 	memcpy(undo->own, own->room, sizeof(undo->own));
 }
 
-bool gap_erased(const struct tree *tree, struct node *leaf, unsigned int i, struct gap_raise *raise)
+bool lath_gap_erased(const struct tree *tree, struct node *leaf, unsigned int i,
+		     struct gap_raise *raise)
 {
 	int before = node_before(leaf, (int)i), after = node_after(leaf, (int)i);
 	/* the ends of the key space act as items */
@@ -711,7 +712,7 @@ bool gap_erased(const struct tree *tree, struct node *leaf, unsigned int i, stru
 	return false;
 }
 
-void gap_raise(struct tree *tree, struct gap_raise *raise)
+void lath_gap_raise(struct tree *tree, struct gap_raise *raise)
 {
 	u64 first = raise->first, last = raise->last;
 	unsigned int level = 1;
@@ -730,7 +731,7 @@ static void undo_unlock(struct gap_undo *undo, unsigned int from, unsigned int t
 		node_unlock_clean(undo->level[from].node);
 }
 
-bool gap_undo_lock(struct gap_undo *undo)
+bool lath_gap_undo_lock(struct gap_undo *undo)
 {
 	unsigned int n = undo->levels, top = 0;
 
@@ -759,7 +760,7 @@ static void restore_own(const struct tree *tree, struct node *node, const u64 *r
 		write_word(&own[w], room[w]);
 }
 
-void gap_undo(const struct tree *tree, struct gap_undo *undo)
+void lath_gap_undo(const struct tree *tree, struct gap_undo *undo)
 {
 	unsigned int n;
 
@@ -778,7 +779,7 @@ void gap_undo(const struct tree *tree, struct gap_undo *undo)
 
 /* ---- a search ---- */
 
-void gap_lower_node(const struct tree *tree, struct node *node, u64 lockword)
+void lath_gap_lower_node(const struct tree *tree, struct node *node, u64 lockword)
 {
 	struct gap own, gap;
 
@@ -796,7 +797,8 @@ void gap_lower_node(const struct tree *tree, struct node *node, u64 lockword)
 		node_unlock_clean(node);
 }
 
-void gap_lower_entry(const struct tree *tree, struct node *inner, unsigned int i, u64 *lockword)
+void lath_gap_lower_entry(const struct tree *tree, struct node *inner, unsigned int i,
+			  u64 *lockword)
 {
 	struct gap entry, gap;
 
@@ -850,7 +852,7 @@ static bool leaf_true(const struct gap *own, const struct gap *there, struct nod
 	return there->before <= own->before && there->behind >= own->behind;
 }
 
-bool gap_true(const struct tree *tree, struct node *node, struct gap_slack *slack)
+bool lath_gap_true(const struct tree *tree, struct node *node, struct gap_slack *slack)
 {
 	u64 live = node->live;
 	struct gap promised, there;
@@ -877,7 +879,7 @@ bool gap_true(const struct tree *tree, struct node *node, struct gap_slack *slac
 
 /* ---- changes in flight ---- */
 
-u64 gap_begun(struct tree *tree)
+u64 lath_gap_begun(struct tree *tree)
 {
 	u64 sum = 0;
 	unsigned int i;
@@ -889,7 +891,7 @@ u64 gap_begun(struct tree *tree)
 	return sum;
 }
 
-u64 gap_ended(struct tree *tree)
+u64 lath_gap_ended(struct tree *tree)
 {
 	u64 sum = 0;
 	unsigned int i;

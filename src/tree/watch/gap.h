@@ -31,11 +31,11 @@
  *   erase      raises the summary of its leaf to the run it makes, and then upwards, until a node
  *              promises as much already; nothing is measured, unless the run is at an end of a leaf
  *   search     a node that has no place although its summary promised one is measured
- *              again, and then its entry in the parent (gap_lower_node, gap_lower_entry)
+ *              again, and then its entry in the parent (lath_gap_lower_node, lath_gap_lower_entry)
  *   structure  (redistribution, splits, merges, ranges stored over others, boundaries of inner
  *              nodes) each node whose fence keys change measures itself before it is unlocked,
  *              because a concurrent erase finds its node by key and may reach the sibling instead;
- *              gap_propagate then corrects the levels above
+ *              lath_gap_propagate then corrects the levels above
  *
  * A summary is only written under its node's lock, and a copy is made of what the child promises at
  * that moment. A thread that raises writes the child before the parent. So a thread that copies
@@ -133,8 +133,8 @@ static inline bool gap_entry_empty(struct node *inner, unsigned int i)
 }
 
 /* The next live entry after i, or before i, that has items; -1: none. */
-int gap_next(struct node *inner, int i);
-int gap_previous(struct node *inner, int i);
+int lath_gap_next(struct node *inner, int i);
+int lath_gap_previous(struct node *inner, int i);
 
 /* A mask of the entries whose codes in column k are at least `need`. Some of them may be dead. */
 static inline u64 gap_at_least(struct node *inner, unsigned int k, unsigned int need)
@@ -180,42 +180,44 @@ struct gap_raise {
 
 /* Measure the node, which is locked or not reachable yet, and set its summary. The entries of an
  * inner node are believed, but for the runs between them. Does nothing without LATH_HOLES. */
-void gap_recompute(const struct tree *tree, struct node *node);
+void lath_gap_recompute(const struct tree *tree, struct node *node);
 /* Set the summaries of all nodes of a level, of which this is the first, by the level below. No
  * other thread sees the nodes. Does nothing without LATH_HOLES. */
-void gap_measure_level(const struct tree *tree, struct node *node);
+void lath_gap_measure_level(const struct tree *tree, struct node *node);
 /* The boundary between two adjacent locked inner nodes has moved: copy the summaries of the two
  * children beside it and measure both nodes. Does nothing without LATH_HOLES. */
-void gap_recompute_boundary(const struct tree *tree, struct node *left, struct node *right);
+void lath_gap_recompute_boundary(const struct tree *tree, struct node *left, struct node *right);
 /* Entry i of the locked leaf has just been erased: raise the leaf's summary. Returns false if the
- * nodes above must be told: then call gap_raise with *raise. The caller has set raise->note. */
-bool gap_erased(const struct tree *tree, struct node *leaf, unsigned int i,
-		struct gap_raise *raise);
+ * nodes above must be told: then call lath_gap_raise with *raise. The caller has set raise->note.
+ * */
+bool lath_gap_erased(const struct tree *tree, struct node *leaf, unsigned int i,
+		     struct gap_raise *raise);
 /* Lock the leaf, and of the nodes above it those that are as the erase left them. Returns false,
  * nothing locked, if the leaf is not. */
-bool gap_undo_lock(struct gap_undo *undo);
+bool lath_gap_undo_lock(struct gap_undo *undo);
 /* The item is in its leaf again: set the summaries of the locked nodes to what they were before the
  * erase. Unlocks. */
-void gap_undo(const struct tree *tree, struct gap_undo *undo);
+void lath_gap_undo(const struct tree *tree, struct gap_undo *undo);
 /* Raise the nodes above a leaf. In a read-side critical section, no lock held. */
-void gap_raise(struct tree *tree, struct gap_raise *raise);
+void lath_gap_raise(struct tree *tree, struct gap_raise *raise);
 /* Measure the leaf that covers key, and correct the summaries above it, at least up to `level` and
  * then as long as something changes. In a read-side critical section, no lock held. */
-void gap_propagate_leaf(struct tree *tree, u64 key, unsigned int level);
+void lath_gap_propagate_leaf(struct tree *tree, u64 key, unsigned int level);
 /* The same from level `from` on, for all nodes that cover keys of [first, last]. lower = false: no
  * space was taken, only moved from node to node; then it is enough to raise what nodes promise. */
-void gap_propagate(struct tree *tree, u64 first, u64 last, unsigned int from, unsigned int level,
-		   bool lower);
+void lath_gap_propagate(struct tree *tree, u64 first, u64 last, unsigned int from,
+			unsigned int level, bool lower);
 
 /* ---- for a search ---- */
 
 /* The node has no place for the request: measure it, and let it promise no more than that, unless
  * it changed since its lockword was `lockword` or is locked. */
-void gap_lower_node(const struct tree *tree, struct node *node, u64 lockword);
+void lath_gap_lower_node(const struct tree *tree, struct node *node, u64 lockword);
 /* The search found nothing under entry i: lower the entry's summary to what the nodes below promise
  * now, unless `inner` changed since *lockword or is locked. Updates *lockword if that changes the
  * node. In a read-side critical section. */
-void gap_lower_entry(const struct tree *tree, struct node *inner, unsigned int i, u64 *lockword);
+void lath_gap_lower_entry(const struct tree *tree, struct node *inner, unsigned int i,
+			  u64 *lockword);
 
 /* ---- verify ---- */
 
@@ -228,7 +230,7 @@ struct gap_slack {
 
 /* Does the node, not locked, and, for an inner node, each of its entries promise at least what is
  * there? Adds to *slack. No thread changes the tree. */
-bool gap_true(const struct tree *tree, struct node *node, struct gap_slack *slack);
+bool lath_gap_true(const struct tree *tree, struct node *node, struct gap_slack *slack);
 
 /* ---- changes in flight ---- */
 
@@ -242,7 +244,7 @@ static inline void gap_change_begin(struct tree *tree)
 
 static inline void gap_change_end(struct tree *tree)
 {
-	if (tree->holes) /* pairs with the acquire in gap_ended */
+	if (tree->holes) /* pairs with the acquire in lath_gap_ended */
 		lath_fetch_add_release(&own_stripe(tree)->ended, 1);
 }
 
@@ -257,7 +259,7 @@ static inline void gap_count(struct tree *tree, u64 nodes)
 
 /* Changes begun, ended so far. A search that read `ended` before it began and finds `begun` equal
  * to it afterwards ran while no change was in flight. */
-u64 gap_begun(struct tree *tree);
-u64 gap_ended(struct tree *tree);
+u64 lath_gap_begun(struct tree *tree);
+u64 lath_gap_ended(struct tree *tree);
 
 #endif /* LATH_INDEX_GAP_H */

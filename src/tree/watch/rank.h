@@ -4,9 +4,9 @@
  *
  * Only in trees made with LATH_RANKS. There each entry of an inner node has a count in the side
  * column: how many items have their keys between its separator and the next one. A count is valid
- * or outdated. Calls that ask for ranks make counts valid (count_refresh), changes outdate them
- * (count_outdate): so an insert writes to the nodes above its leaf once after each such call, and
- * not at all if there is none.
+ * or outdated. Calls that ask for ranks make counts valid (lath_count_refresh), changes outdate
+ * them (lath_count_outdate): so an insert writes to the nodes above its leaf once after each such
+ * call, and not at all if there is none.
  *
  * A leaf that a valid count includes is marked (node->counted). A change of the number of its items
  * then outdates the counts of all entries above that cover the item's key, and clears the mark.
@@ -24,7 +24,7 @@
  * An item counts as one, or in a tree with weights as many as tree->weight() says of its value: a
  * record of a set of byte keys is one, an array of records as many as it has (set/bytes/count.c).
  * The weight of an item may change while nothing changes in the tree. The caller that changed it
- * calls count_weight_changed() afterwards. A thread that counts marks the leaf before it reads
+ * calls lath_count_weight_changed() afterwards. A thread that counts marks the leaf before it reads
  * weights, so one of the two sees what the other did. Read "the weights of the items" for their
  * number in C1.
  *
@@ -72,11 +72,11 @@ static inline struct node *top_node(struct tree *tree)
 
 /* The number of items with keys of [first, last] has changed in a marked leaf: outdate the counts
  * that include them. In a call, no lock held. */
-void count_outdate(struct tree *tree, u64 first, u64 last);
+void lath_count_outdate(struct tree *tree, u64 first, u64 last);
 
 /* The weight of the item at this key has changed: outdate the counts that include it. In a
  * read-side critical section of a call, no lock held. */
-void count_weight_changed(struct tree *tree, u64 key);
+void lath_count_weight_changed(struct tree *tree, u64 key);
 
 /* The keys of entry i of a locked inner node have changed: outdate its count. */
 static inline void count_outdate_entry(const struct tree *tree, struct node *inner, unsigned int i)
@@ -97,12 +97,12 @@ static inline void count_mark(struct node *to, const struct node *from)
 /* ---- for tree.c and bytes/ ---- */
 
 /* All items, of a tree with LATH_RANKS. No lock held. */
-u64 count_all(struct tree *tree);
+u64 lath_count_all(struct tree *tree);
 
 /* Find the item that the one with *left before it is in: *left is then how many of its weight are
  * before that one. In a tree with weights *found has the value alone. Returns false: there are no
  * more than *left. In a read-side critical section of a call, no lock held. */
-bool rank_select(struct tree *tree, u64 *left, struct lath_item *found);
+bool lath_rank_select(struct tree *tree, u64 *left, struct lath_item *found);
 
 /* ---- for rank.c ---- */
 
@@ -110,11 +110,12 @@ bool rank_select(struct tree *tree, u64 *left, struct lath_item *found);
  * the one that covers `last`, as far as the nodes below allow: their counts must be valid, and
  * their fence keys agree with the separators. Returns whether any was. In a read-side critical
  * section of a call, no lock held. */
-bool count_refresh(struct tree *tree, u64 key, u64 last, unsigned int level);
+bool lath_count_refresh(struct tree *tree, u64 key, u64 last, unsigned int level);
 
 /* ---- verify ---- */
 
 /* Is C1 true of entry i of an inner node? *marked: is C2? No thread changes the tree. */
-bool count_true(const struct tree *tree, const struct node *inner, unsigned int i, bool *marked);
+bool lath_count_true(const struct tree *tree, const struct node *inner, unsigned int i,
+		     bool *marked);
 
 #endif /* LATH_INDEX_RANK_H */

@@ -4,7 +4,7 @@
  */
 #include "tree/way/descend.h"
 
-struct node *level_right(struct node *node, u64 key, unsigned int level, u64 *lockword)
+struct node *lath_level_right(struct node *node, u64 key, unsigned int level, u64 *lockword)
 {
 	while (node_level(node) == level) {
 		u64 word = node_read(node);
@@ -24,7 +24,7 @@ struct node *level_right(struct node *node, u64 key, unsigned int level, u64 *lo
 	return NULL;
 }
 
-struct node *level_find(struct tree *tree, u64 key, unsigned int level, u64 *lockword)
+struct node *lath_level_find(struct tree *tree, u64 key, unsigned int level, u64 *lockword)
 {
 	for (;;) {
 		struct node *node = smp_load_acquire(&tree->root); /* pairs with add_root */
@@ -34,19 +34,19 @@ struct node *level_find(struct tree *tree, u64 key, unsigned int level, u64 *loc
 		while (node_level(node) > level)
 			if (!descend_step(&node, key, 0, FOR_READ))
 				break;
-		node = level_right(node, key, level, lockword);
+		node = lath_level_right(node, key, level, lockword);
 		if (node)
 			return node;
 	}
 }
 
-struct node *level_lock(struct tree *tree, u64 key, unsigned int level)
+struct node *lath_level_lock(struct tree *tree, u64 key, unsigned int level)
 {
 	struct node *node;
 	u64 lockword;
 
 	do
-		node = level_find(tree, key, level, &lockword);
+		node = lath_level_find(tree, key, level, &lockword);
 	while (node && !node_trylock(node, lockword));
 	LATH_ASSERT(!node || (node_level(node) == level && key >= node->low && key <= node->last));
 	return node;

@@ -198,12 +198,12 @@ static __always_inline struct node *leaf_check(struct node *leaf, u64 key, u64 *
 
 /* From a node of this level to the one that covers key, moving right. Returns it with its lockword;
  * NULL: begin at the root again. In a read-side critical section. */
-struct node *level_right(struct node *node, u64 key, unsigned int level, u64 *lockword);
+struct node *lath_level_right(struct node *node, u64 key, unsigned int level, u64 *lockword);
 /* The node of this level that covers key, with its lockword then; NULL if the tree has no such
  * level. In a read-side critical section. */
-struct node *level_find(struct tree *tree, u64 key, unsigned int level, u64 *lockword);
+struct node *lath_level_find(struct tree *tree, u64 key, unsigned int level, u64 *lockword);
 /* The same, locked. */
-struct node *level_lock(struct tree *tree, u64 key, unsigned int level);
+struct node *lath_level_lock(struct tree *tree, u64 key, unsigned int level);
 
 /* Lock and return the right sibling of a locked node; NULL if there is none. */
 static inline struct node *lock_right(struct node *node)

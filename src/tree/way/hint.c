@@ -120,7 +120,7 @@ static void count_miss(struct tree *tree)
 		WRITE_ONCE(tree->hint_due, READ_ONCE(tree->hint_due) | HINT_MAKE);
 }
 
-void hint_learn(struct tree *tree, u64 key, const struct node *leaf, u64 low, u64 last)
+void lath_hint_learn(struct tree *tree, u64 key, const struct node *leaf, u64 low, u64 last)
 {
 	const struct leaf_at f = { low, last, leaf };
 	const struct hint *hint = hint_of(tree);
@@ -158,7 +158,7 @@ static struct node *find_before(struct tree *tree, u64 key, u64 *lockword)
 	return leaf && node_holds(leaf, key, lockword) ? leaf : NULL;
 }
 
-struct node *hint_find_near(struct tree *tree, u64 key, struct node *leaf, u64 *lockword)
+struct node *lath_hint_find_near(struct tree *tree, u64 key, struct node *leaf, u64 *lockword)
 {
 	unsigned int moves;
 
@@ -177,7 +177,7 @@ struct node *hint_find_near(struct tree *tree, u64 key, struct node *leaf, u64 *
 		low = READ_ONCE(leaf->low);
 		last = READ_ONCE(leaf->last);
 		if (node_valid(leaf, *lockword))
-			hint_learn(tree, key, leaf, low, last);
+			lath_hint_learn(tree, key, leaf, low, last);
 		return leaf;
 	}
 	return NULL;
@@ -217,7 +217,7 @@ static bool walk_begin(struct walk *w, struct tree *tree)
 	u64 lockword;
 
 	do {
-		parent = level_find(tree, 0, 1, &lockword);
+		parent = lath_level_find(tree, 0, 1, &lockword);
 		if (!parent)
 			return false;
 	} while (!walk_into(w, parent));
@@ -231,7 +231,7 @@ static struct leaf_at walk_leaf(const struct walk *w)
 }
 
 /* Go to the next leaf whose keys lie behind *f, the current one. Returns false at the end. */
-static bool walk_next(struct walk *w, struct leaf_at *f)
+static bool lath_walk_next(struct walk *w, struct leaf_at *f)
 {
 	u64 low = f->low;
 
@@ -272,7 +272,7 @@ struct making {
 
 static void next_leaf(struct making *m)
 {
-	m->more = walk_next(&m->w, &m->f);
+	m->more = lath_walk_next(&m->w, &m->f);
 }
 
 /* The word of the step that key lies in. */
@@ -429,7 +429,7 @@ static bool make_words(struct tree *tree, struct hint *hint, unsigned int coarse
 	struct block b;
 	u64 lockword, high;
 
-	last = level_find(tree, KEY_MAX, 1, &lockword);
+	last = lath_level_find(tree, KEY_MAX, 1, &lockword);
 	if (!last || !walk_into(&m.w, last))
 		return false;
 	high = m.w.low[m.w.n - 1];
@@ -488,7 +488,7 @@ static size_t segment_bytes(unsigned int segment)
 /* Returns zeroed memory, or NULL. */
 static void *zeroed_memory(struct tree *tree, size_t size)
 {
-	void *at = tree_block_alloc(tree, size, size >= HUGE_SEGMENT && !tree->small);
+	void *at = lath_tree_block_alloc(tree, size, size >= HUGE_SEGMENT && !tree->small);
 
 	if (at && tree->allocator.alloc)
 		memset(at, 0, size);
@@ -504,13 +504,13 @@ static void allocate_table(struct tree *tree)
 		return;
 	if (lath_spin_trylock(&tree->hint_lock)) {
 		if (!tree->hint_made) {
-			smp_store_release(&tree->hint_made, fresh); /* pairs with hint_bytes */
+			smp_store_release(&tree->hint_made, fresh); /* pairs with lath_hint_bytes */
 			fresh = NULL;
 		}
 		lath_spin_unlock(&tree->hint_lock);
 	}
 	if (fresh)
-		tree_block_free(tree, fresh, sizeof(*fresh));
+		lath_tree_block_free(tree, fresh, sizeof(*fresh));
 }
 
 /* Add a segment. Returns false if there is no memory or another thread maintains the table. */
@@ -534,7 +534,7 @@ static bool add_segment(struct tree *tree, struct hint *hint)
 		lath_spin_unlock(&tree->hint_lock);
 	}
 	if (fresh)
-		tree_block_free(tree, fresh, segment_bytes(n));
+		lath_tree_block_free(tree, fresh, segment_bytes(n));
 	return !fresh;
 }
 
@@ -565,7 +565,7 @@ static bool allocate(struct tree *tree)
 
 /* ---- when ---- */
 
-void hint_maintain(struct tree *tree, bool may_allocate)
+void lath_hint_maintain(struct tree *tree, bool may_allocate)
 {
 	u32 due = READ_ONCE(tree->hint_due), left = may_allocate ? 0 : due & HINT_ALLOCATE;
 	struct hint *hint;
@@ -588,16 +588,16 @@ void hint_maintain(struct tree *tree, bool may_allocate)
 	lath_call_exit();
 }
 
-void hint_build(struct tree *tree)
+void lath_hint_build(struct tree *tree)
 {
 	unsigned int tries;
 
-	hint_consider(tree);
+	lath_hint_consider(tree);
 	if (!READ_ONCE(tree->hint_made) && !READ_ONCE(tree->hint_due))
 		return;
 	for (tries = 0; tries < 4; tries++) {
 		WRITE_ONCE(tree->hint_due, HINT_MAKE | HINT_ALLOCATE);
-		hint_maintain(tree, true);
+		lath_hint_maintain(tree, true);
 		if (!READ_ONCE(tree->hint_due)) /* there was room */
 			return;
 	}
@@ -620,13 +620,14 @@ static void discard_words(struct tree *tree, struct hint *hint)
 
 	WRITE_ONCE(tree->hint, NULL);
 	for (i = 0; i < hint->segments; i++)
-		all &= tree_block_discard(tree, hint->memory[i], segment_bytes(i));
+		all &= lath_tree_block_discard(tree, hint->memory[i], segment_bytes(i));
 	WRITE_ONCE(hint->want, 0);
 	WRITE_ONCE(hint->touched, all);
-	WRITE_ONCE(tree->hint_limit, 0); /* do not count misled searches; see hint_consider() */
+	WRITE_ONCE(tree->hint_limit,
+		   0); /* do not count misled searches; see lath_hint_consider() */
 }
 
-void hint_trim(struct tree *tree)
+void lath_hint_trim(struct tree *tree)
 {
 	u64 most = (READ_ONCE(tree->pool[POOL_LEAF].nodes) * ROOT_STEPS + ROOT_LEAST) * 4;
 	struct hint *hint;
@@ -644,7 +645,7 @@ void hint_trim(struct tree *tree)
 	lath_call_exit();
 }
 
-u64 hint_bytes(const struct tree *tree)
+u64 lath_hint_bytes(const struct tree *tree)
 {
 	const struct hint *hint =
 		smp_load_acquire(&tree->hint_made); /* pairs with allocate_table */
@@ -653,7 +654,7 @@ u64 hint_bytes(const struct tree *tree)
 	return hint ? sizeof(*hint) + (touched ? touched : capacity(hint)) * sizeof(u64) : 0;
 }
 
-void hint_fini(struct tree *tree)
+void lath_hint_fini(struct tree *tree)
 {
 	struct hint *hint = tree->hint_made;
 	unsigned int i;
@@ -661,11 +662,11 @@ void hint_fini(struct tree *tree)
 	if (!hint)
 		return;
 	for (i = 0; i < hint->segments; i++)
-		tree_block_free(tree, hint->memory[i], segment_bytes(i));
-	tree_block_free(tree, hint, sizeof(*hint));
+		lath_tree_block_free(tree, hint->memory[i], segment_bytes(i));
+	lath_tree_block_free(tree, hint, sizeof(*hint));
 }
 
-void hint_consider(struct tree *tree)
+void lath_hint_consider(struct tree *tree)
 {
 	const struct hint *hint = READ_ONCE(tree->hint_made);
 	u32 due = READ_ONCE(tree->hint_due), wish = 0;

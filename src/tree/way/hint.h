@@ -12,9 +12,9 @@
  * Like a finger, a word is a hint: the leaf's memory stays a leaf's of this tree, and its lockword
  * and fence keys tell whether it is the right one. Splits and merges do not maintain the table. Who
  * was led to a wrong leaf corrects the words near the key once it has found the right one
- * (hint_learn). When the searches that were misled have cost as much as making the whole table anew
- * takes, the next call makes it anew (hint_tick). So the table follows every kind of load, and in a
- * tree that rests it is right.
+ * (lath_hint_learn). When the searches that were misled have cost as much as making the whole table
+ * anew takes, the next call makes it anew (hint_tick). So the table follows every kind of load, and
+ * in a tree that rests it is right.
  *
  * The table is made in place; until it is complete it is not used. A thread that began to use it
  * before may read words of both, or write a word in a place that has another meaning now. That
@@ -63,8 +63,8 @@ static inline void hint_predict_all(const struct hint *hint, unsigned int n, con
 {
 }
 
-static inline struct node *hint_find_near(struct tree *tree, u64 key, struct node *leaf,
-					  u64 *lockword)
+static inline struct node *lath_hint_find_near(struct tree *tree, u64 key, struct node *leaf,
+					       u64 *lockword)
 {
 	return NULL;
 }
@@ -77,24 +77,24 @@ static inline void hint_tick(struct tree *tree, bool may_allocate)
 {
 }
 
-static inline void hint_consider(struct tree *tree)
+static inline void lath_hint_consider(struct tree *tree)
 {
 }
 
-static inline void hint_build(struct tree *tree)
+static inline void lath_hint_build(struct tree *tree)
 {
 }
 
-static inline u64 hint_bytes(const struct tree *tree)
+static inline u64 lath_hint_bytes(const struct tree *tree)
 {
 	return 0;
 }
 
-static inline void hint_trim(struct tree *tree)
+static inline void lath_hint_trim(struct tree *tree)
 {
 }
 
-static inline void hint_fini(struct tree *tree)
+static inline void lath_hint_fini(struct tree *tree)
 {
 }
 #else
@@ -288,7 +288,7 @@ static __always_inline struct node *hint_predict(const struct hint *hint, u64 ke
 
 /* The table led to `leaf`, which does not cover key. Move right if the right one is near: returns
  * as hint_find. */
-struct node *hint_find_near(struct tree *tree, u64 key, struct node *leaf, u64 *lockword);
+struct node *lath_hint_find_near(struct tree *tree, u64 key, struct node *leaf, u64 *lockword);
 
 /* Returns the leaf that covers key, by the table, with its lockword; NULL: the caller descends, and
  * then calls hint_missed(). */
@@ -308,7 +308,7 @@ static __always_inline struct node *hint_find(struct tree *tree, u64 key, u64 *l
 	prefetch_leaf(leaf, pair, intent);
 	if (likely(node_holds(leaf, key, lockword)))
 		return leaf;
-	return hint_find_near(tree, key, leaf, lockword);
+	return lath_hint_find_near(tree, key, leaf, lockword);
 }
 
 /* An insert of key will come soon: prefetch what it needs. */
@@ -392,7 +392,7 @@ static __always_inline void hint_predict_all(const struct hint *hint, unsigned i
 
 /* The table misled a search for key, whose leaf, with these fence keys, was found otherwise. Count
  * it, and correct the words near key. */
-void hint_learn(struct tree *tree, u64 key, const struct node *leaf, u64 low, u64 last);
+void lath_hint_learn(struct tree *tree, u64 key, const struct node *leaf, u64 low, u64 last);
 
 /* A search found the leaf by a descent, not by the table. */
 static __always_inline void hint_missed(struct tree *tree, u64 key, struct node *leaf, u64 lockword)
@@ -404,31 +404,31 @@ static __always_inline void hint_missed(struct tree *tree, u64 key, struct node 
 	low = READ_ONCE(leaf->low);
 	last = READ_ONCE(leaf->last);
 	if (node_valid(leaf, lockword))
-		hint_learn(tree, key, leaf, low, last);
+		lath_hint_learn(tree, key, leaf, low, last);
 }
 
 /* Values of tree->hint_due: what the next call shall do. */
 enum { HINT_MAKE = 1, HINT_ALLOCATE = 2 };
 
 /* Do what is due. May allocate: no lock is held and the caller may allocate. */
-void hint_maintain(struct tree *tree, bool may_allocate);
+void lath_hint_maintain(struct tree *tree, bool may_allocate);
 /* The tree has grown: is it large enough to have a table? No lock held. */
-void hint_consider(struct tree *tree);
+void lath_hint_consider(struct tree *tree);
 /* Make the table now. Allocates; no lock held. Concurrent calls of other threads are allowed. */
-void hint_build(struct tree *tree);
+void lath_hint_build(struct tree *tree);
 /* The tree may have become much smaller: give back memory of the table. Allocates nothing; no lock
  * held. */
-void hint_trim(struct tree *tree);
+void lath_hint_trim(struct tree *tree);
 /* Bytes of memory the table takes. */
-u64 hint_bytes(const struct tree *tree);
-void hint_fini(struct tree *tree);
+u64 lath_hint_bytes(const struct tree *tree);
+void lath_hint_fini(struct tree *tree);
 
 /* Maintain the table if that is due. No lock held. */
 static __always_inline void hint_tick(struct tree *tree, bool may_allocate)
 {
 	if (unlikely(READ_ONCE(tree->hint_due) &
 		     (may_allocate ? HINT_MAKE | HINT_ALLOCATE : HINT_MAKE)))
-		hint_maintain(tree, may_allocate);
+		lath_hint_maintain(tree, may_allocate);
 }
 
 #endif

@@ -19,9 +19,9 @@ static __always_inline struct node *find(struct tree *tree, u64 key, enum intent
 	return leaf;
 }
 
-struct node *locate_far(struct tree *tree, u64 key, enum intent intent, u64 *lockword)
+struct node *lath_locate_far(struct tree *tree, u64 key, enum intent intent, u64 *lockword)
 {
-	LATH_ASSERT(intent != FOR_INSERT); /* inserts lock: locate_far_locked() */
+	LATH_ASSERT(intent != FOR_INSERT); /* inserts lock: lath_locate_far_locked() */
 	/* each intent has its own descent, with nothing to decide on the way */
 	if (intent == FOR_READ) {
 		hint_tick(tree, false);
@@ -51,7 +51,7 @@ static __always_inline struct node *find_locked(struct tree *tree, u64 key, enum
 	return leaf;
 }
 
-struct node *locate_far_locked(struct tree *tree, u64 key, enum intent intent)
+struct node *lath_locate_far_locked(struct tree *tree, u64 key, enum intent intent)
 {
 	if (intent == FOR_INSERT)
 		return find_locked(tree, key, FOR_INSERT);

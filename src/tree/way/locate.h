@@ -18,9 +18,9 @@
 #include "tree/way/hint.h"
 
 /* locate() without fingers. */
-struct node *locate_far(struct tree *tree, u64 key, enum intent intent, u64 *lockword);
+struct node *lath_locate_far(struct tree *tree, u64 key, enum intent intent, u64 *lockword);
 /* locate_locked() without fingers. */
-struct node *locate_far_locked(struct tree *tree, u64 key, enum intent intent);
+struct node *lath_locate_far_locked(struct tree *tree, u64 key, enum intent intent);
 
 /* Returns the leaf that covers key, with its lockword as it was when that was so. Never locked,
  * never DEAD. */
@@ -31,7 +31,7 @@ static __always_inline struct node *locate(struct tree *tree, u64 key, enum inte
 
 	LATH_ASSERT(!tree->each || lath_reader_inside(tree->rcu)); /* nodes are freed */
 	if (!leaf)
-		leaf = locate_far(tree, key, intent, lockword);
+		leaf = lath_locate_far(tree, key, intent, lockword);
 	LATH_ASSERT(node_sound(*lockword)); /* not locked, not dead: node_valid() may compare */
 	lath_delay("located, not yet searched");
 	return leaf;
@@ -48,7 +48,7 @@ static __always_inline struct node *locate_locked(struct tree *tree, u64 key, en
 	lath_delay("located, not yet locked");
 	/* fence keys that were read under the lockword hold if the lock is taken with it */
 	if (!leaf || unlikely(!node_trylock(leaf, lockword)))
-		leaf = locate_far_locked(tree, key, intent);
+		leaf = lath_locate_far_locked(tree, key, intent);
 	LATH_ASSERT(node_is_locked(leaf) && key >= leaf->low && key <= leaf->last);
 	return leaf;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * tell.c - which ranges are held and waited for, for debuggers; the invariants, for tests.
+ * inspect.c - which ranges are held and waited for, for debuggers; the invariants, for tests.
  */
 #include "lock/lock.h"
 
