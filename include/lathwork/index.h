@@ -193,7 +193,7 @@ static inline int lath_index_first_item(struct lath_index *index, struct lath_it
 }
 static inline int lath_index_last_item(struct lath_index *index, struct lath_item *found)
 {
-	return lath_index_floor_item(index, ~(uint64_t)0, found);
+	return lath_index_floor_item(index, ~0ull, found);
 }
 
 /* As lath_index_lookup_item(), for a caller in a read-side critical section of the index's flavour. */

@@ -128,13 +128,13 @@ LATH_API int lath_range_lock_for(struct lath_range_locks *locks, struct lath_ran
 				 uint64_t first, uint64_t last, enum lath_range_mode mode,
 				 uint64_t nanoseconds, uint64_t owner);
 /* As lath_range_lock_for() for the calling thread: [key, key + size). -EINVAL: size is 0, or the
- * range ends behind 2^64. lock waits; trylock does not: -EBUSY; timedlock waits so many
+ * range ends behind 2^64. lock waits; trylock does not: -EBUSY; timedlock waits at most these
  * nanoseconds: -ETIMEDOUT; lock_all locks all keys. */
 static inline int lath_range_lock_sized(struct lath_range_locks *locks,
 					struct lath_range_hold *hold, uint64_t key, uint64_t size,
 					enum lath_range_mode mode, uint64_t nanoseconds)
 {
-	if (!size || size - 1 > ~(uint64_t)0 - key)
+	if (!size || size - 1 > ~0ull - key)
 		return -EINVAL;
 	return lath_range_lock_for(locks, hold, key, key + (size - 1), mode, nanoseconds, 0);
 }
@@ -142,7 +142,7 @@ static inline int lath_range_lock_sized(struct lath_range_locks *locks,
 static inline int lath_range_lock(struct lath_range_locks *locks, struct lath_range_hold *hold,
 				  uint64_t key, uint64_t size, enum lath_range_mode mode)
 {
-	return lath_range_lock_sized(locks, hold, key, size, mode, ~(uint64_t)0);
+	return lath_range_lock_sized(locks, hold, key, size, mode, ~0ull);
 }
 
 static inline int lath_range_trylock(struct lath_range_locks *locks, struct lath_range_hold *hold,
@@ -163,7 +163,7 @@ static inline int lath_range_timedlock(struct lath_range_locks *locks, struct la
 static inline int lath_range_lock_all(struct lath_range_locks *locks, struct lath_range_hold *hold,
 				      enum lath_range_mode mode)
 {
-	return lath_range_lock_for(locks, hold, 0, ~(uint64_t)0, mode, ~(uint64_t)0, 0);
+	return lath_range_lock_for(locks, hold, 0, ~0ull, mode, ~0ull, 0);
 }
 
 /* Unlock a range that is held. Wakes those whose turn it is. */

@@ -319,7 +319,7 @@ static inline struct lath_request *lath_sortq_expired(struct lath_sortq *queue, 
 {
 	struct lath_request *request = lath_sortq_oldest(queue);
 
-	return request && (int64_t)(now - request->time) >= 0 ? request : NULL;
+	return request && now - request->time < 1ull << 63 ? request : NULL;
 }
 
 /* Requests inserted after this call leave after all those that are queued now. */

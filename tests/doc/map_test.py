@@ -167,7 +167,7 @@ def main():
             ("`src/tree/way/` |", "`src/tree/path/` |"), ("`leaf_insert()`", "`leaf_add()`"), ("| `python/` |", "| `rust/` |"),
             ("passes seven files", "passes six files"), ("passes nine files", "passes files"),
             ("| `finger_find()` | `src/tree/way/finger.h` |", "| `gap_raise()` | `src/tree/watch/gap.c` |"),
-            ("| `node_insert()` | `src/tree/node/node.c` |", "| `hint_start()` | `src/tree/way/hint.c` |"),
+            ("| `lath_node_insert()` | `src/tree/node/node.c` |", "| `hint_start()` | `src/tree/way/hint.c` |"),
             ("| `src/sys/` |", "| `src/tree/node/` |")):
         if before not in text or not list(wrong(text.replace(before, after))):
             sys.exit(f"{after} is not noticed")

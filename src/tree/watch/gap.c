@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/*
- * gap.c - computing summaries and keeping them true.
- */
+/* gap.c - computing summaries and keeping them true. */
 #include "tree/watch/gap.h"
 #include "tree/way/locate.h"
 
