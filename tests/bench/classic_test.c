@@ -18,17 +18,6 @@
 #define N 1000u
 #define RED 1u
 
-static void expect(int got, int wanted, int line)
-{
-	if (got == wanted)
-		return;
-	fprintf(stderr, "line %d: %d expected, got %d\n", line, wanted, got);
-	abort();
-}
-
-#define BREAK(verify, wanted, place, value) \
-	BROKEN(place, value, expect(verify, wanted, __LINE__), expect(verify, 0, __LINE__))
-
 /*
  * A structure under test: its nodes have numbers. The model is the array of those that are in it,
  * with their keys, in order of arrival.
@@ -134,7 +123,7 @@ static void compare(const struct subject *s)
 			there[i] = true;
 		} else if (n_in && r % 8 < 6) { /* the first in order */
 			at = model_first();
-			expect((int)s->first(), (int)in[at], __LINE__);
+			expect_line((int)s->first(), (int)in[at], __LINE__);
 			s->remove(in[at]);
 			there[in[at]] = false;
 			leave(at);
@@ -145,11 +134,11 @@ static void compare(const struct subject *s)
 			leave(at);
 		}
 		if (step % 500 == 0)
-			expect(s->verify(), 0, __LINE__);
+			expect_line(s->verify(), 0, __LINE__);
 	}
 	while (n_in) {
 		at = model_first();
-		expect((int)s->first(), (int)in[at], __LINE__);
+		expect_line((int)s->first(), (int)in[at], __LINE__);
 		s->remove(in[at]);
 		leave(at);
 	}
@@ -174,7 +163,7 @@ static void broken_rbtree(void)
 		node[i].key = i * 7919 % 2003;
 		lath_rb_insert(&tree, &node[i]);
 	}
-	expect(lath_rb_verify(&tree), 0, __LINE__);
+	expect_line(lath_rb_verify(&tree), 0, __LINE__);
 	for (n = tree.end[0]; n; n = bst_step(n, 1)) {
 		if ((n->up & RED) && !red)
 			red = n;
@@ -182,14 +171,14 @@ static void broken_rbtree(void)
 			under_red = n->child[1];
 	}
 	assert(red && under_red);
-	BREAK(lath_rb_verify(&tree), 1, tree.root->up, tree.root->up | RED);
-	BREAK(lath_rb_verify(&tree), 2, under_red->up, under_red->up | RED);
-	BREAK(lath_rb_verify(&tree), 3, red->up, red->up & ~(uintptr_t)RED);
-	BREAK(lath_rb_verify(&tree), 4, tree.end[0]->key, 5000);
+	BROKEN_INT(lath_rb_verify(&tree), 1, tree.root->up, tree.root->up | RED);
+	BROKEN_INT(lath_rb_verify(&tree), 2, under_red->up, under_red->up | RED);
+	BROKEN_INT(lath_rb_verify(&tree), 3, red->up, red->up & ~(uintptr_t)RED);
+	BROKEN_INT(lath_rb_verify(&tree), 4, tree.end[0]->key, 5000);
 	n = tree.root->child[1];
-	BREAK(lath_rb_verify(&tree), 5, n->child[1]->up,
-	      (uintptr_t)tree.root | (n->child[1]->up & RED));
-	BREAK(lath_rb_verify(&tree), 5, tree.end[1], tree.root);
+	BROKEN_INT(lath_rb_verify(&tree), 5, n->child[1]->up,
+		   (uintptr_t)tree.root | (n->child[1]->up & RED));
+	BROKEN_INT(lath_rb_verify(&tree), 5, tree.end[1], tree.root);
 }
 
 static void broken_avl(void)
@@ -203,14 +192,14 @@ static void broken_avl(void)
 		node[i].key = i * 7919 % 2003;
 		lath_avl_insert(&tree, &node[i]);
 	}
-	expect(lath_avl_verify(&tree), 0, __LINE__);
-	BREAK(lath_avl_verify(&tree), 1, tree.root->child[1], NULL);
-	BREAK(lath_avl_verify(&tree), 2, tree.end[0]->up, tree.end[0]->up ^ 3);
-	BREAK(lath_avl_verify(&tree), 4, tree.end[0]->key, 5000);
+	expect_line(lath_avl_verify(&tree), 0, __LINE__);
+	BROKEN_INT(lath_avl_verify(&tree), 1, tree.root->child[1], NULL);
+	BROKEN_INT(lath_avl_verify(&tree), 2, tree.end[0]->up, tree.end[0]->up ^ 3);
+	BROKEN_INT(lath_avl_verify(&tree), 4, tree.end[0]->key, 5000);
 	n = tree.root->child[1];
-	BREAK(lath_avl_verify(&tree), 5, n->child[1]->up,
-	      (uintptr_t)tree.root | (n->child[1]->up & 3));
-	BREAK(lath_avl_verify(&tree), 5, tree.end[1], tree.root);
+	BROKEN_INT(lath_avl_verify(&tree), 5, n->child[1]->up,
+		   (uintptr_t)tree.root | (n->child[1]->up & 3));
+	BROKEN_INT(lath_avl_verify(&tree), 5, tree.end[1], tree.root);
 }
 
 int main(void)

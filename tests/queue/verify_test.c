@@ -13,17 +13,6 @@
 
 #define N 1000u
 
-static void expect(int got, int wanted, int line)
-{
-	if (got == wanted)
-		return;
-	fprintf(stderr, "line %d: %d expected, got %d\n", line, wanted, got);
-	abort();
-}
-
-#define BREAK(verify, wanted, place, value) \
-	BROKEN(place, value, expect(verify, wanted, __LINE__), expect(verify, 0, __LINE__))
-
 static struct lath_request request[N];
 
 static void hybrid(enum lath_simd simd, const char *name)
@@ -54,24 +43,28 @@ static void hybrid(enum lath_simd simd, const char *name)
 		lath_sortq_insert(&queue, &request[i]);
 	}
 	assert(b->gate.fresh_count);
-	BREAK(lath_sortq_verify(&queue), 3, request[N - 1].sector, 9);
+	BROKEN_INT(lath_sortq_verify(&queue), 3, request[N - 1].sector, 9);
 	lath_sortq_first(&queue); /* all into blocks */
 	assert(b->first && !b->gate.fresh_count && b->info[b->first].next != LATH_NONE);
-	expect(lath_sortq_verify(&queue), 0, __LINE__);
-	BREAK(lath_sortq_verify(&queue), 3, request[5].sector, 9);
+	expect_line(lath_sortq_verify(&queue), 0, __LINE__);
+	BROKEN_INT(lath_sortq_verify(&queue), 3, request[5].sector, 9);
 	second = &b->info[b->info[b->first].next];
 	e = b->block[b->first].e;
-	BREAK(lath_sortq_verify(&queue), 1, e[b->info[b->first].lo], e[b->info[b->first].lo + 2]);
-	BREAK(lath_sortq_verify(&queue), 6, e[b->info[b->first].lo], e[b->info[b->first].lo + 1]);
-	BREAK(lath_sortq_verify(&queue), 6, e[b->info[b->first].lo + 1], e[b->info[b->first].lo]);
-	BREAK(lath_blocks_verify(b), 5, second->prev, LATH_NONE);
-	BREAK(lath_blocks_verify(b), 5, second->page, second->page + 1);
-	BREAK(lath_blocks_verify(b), 5, b->page[b->top_id[b->top_lo]].hi, 0);
-	BREAK(lath_blocks_verify(b), 5, b->last, b->first);
-	BREAK(lath_blocks_verify(b), 4, second->hi, second->lo);
-	BREAK(lath_blocks_verify(b), 2,
-	      b->page[b->top_id[b->top_lo]].sep[b->page[b->top_id[b->top_lo]].lo + 1], 1ull << 62);
-	BREAK(lath_sortq_verify(&queue), 4, b->count, b->count + 1);
+	BROKEN_INT(lath_sortq_verify(&queue), 1, e[b->info[b->first].lo],
+		   e[b->info[b->first].lo + 2]);
+	BROKEN_INT(lath_sortq_verify(&queue), 6, e[b->info[b->first].lo],
+		   e[b->info[b->first].lo + 1]);
+	BROKEN_INT(lath_sortq_verify(&queue), 6, e[b->info[b->first].lo + 1],
+		   e[b->info[b->first].lo]);
+	BROKEN_INT(lath_blocks_verify(b), 5, second->prev, LATH_NONE);
+	BROKEN_INT(lath_blocks_verify(b), 5, second->page, second->page + 1);
+	BROKEN_INT(lath_blocks_verify(b), 5, b->page[b->top_id[b->top_lo]].hi, 0);
+	BROKEN_INT(lath_blocks_verify(b), 5, b->last, b->first);
+	BROKEN_INT(lath_blocks_verify(b), 4, second->hi, second->lo);
+	BROKEN_INT(lath_blocks_verify(b), 2,
+		   b->page[b->top_id[b->top_lo]].sep[b->page[b->top_id[b->top_lo]].lo + 1],
+		   1ull << 62);
+	BROKEN_INT(lath_sortq_verify(&queue), 4, b->count, b->count + 1);
 	free(memory);
 }
 
@@ -116,7 +109,7 @@ static void out_of_blocks(void)
 		rq->sector = sector++;
 		lath_sortq_insert(&queue, rq);
 	}
-	expect(lath_sortq_verify(&queue), 0, __LINE__);
+	expect_line(lath_sortq_verify(&queue), 0, __LINE__);
 	in = lath_sortq_count(&queue);
 	for (i = 0; i < LATH_BLOCK_CAP; i++) {
 		rq = &many[free_tags[--n_free]];
@@ -124,7 +117,7 @@ static void out_of_blocks(void)
 		lath_sortq_insert(&queue, rq);
 	}
 	lath_sortq_first(&queue);
-	expect(lath_sortq_verify(&queue), 0, __LINE__);
+	expect_line(lath_sortq_verify(&queue), 0, __LINE__);
 	assert(b->free_block != LATH_NONE);
 	while ((rq = lath_sortq_dispatch(&queue))) {
 		assert(rq->sector > last);

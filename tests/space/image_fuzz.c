@@ -9,27 +9,12 @@
 #include <errno.h>
 #include <string.h>
 
+#include "image.h"
 #include "lathwork/space.h"
 
-enum { HEADER = 32, BLOCK = 24, MOST = 1 << 16 };
-
-struct stream {
-	uint8_t data[MOST];
-	size_t size, at;
-};
+enum { HEADER = 32, BLOCK = 24 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
-
-static uint32_t crc32c(const uint8_t *data, size_t size)
-{
-	uint32_t crc = ~0u;
-	int i;
-
-	for (; size; size--, data++)
-		for (crc ^= *data, i = 0; i < 8; i++)
-			crc = crc >> 1 ^ (crc & 1 ? 0x82f63b78u : 0);
-	return ~crc;
-}
 
 static void put(uint8_t *to, uint32_t value)
 {
@@ -66,26 +51,6 @@ static void mend(struct stream *s)
 	}
 }
 
-static int64_t read_stream(void *arg, void *data, size_t size)
-{
-	struct stream *s = arg;
-
-	size = size < s->size - s->at ? size : s->size - s->at;
-	memcpy(data, s->data + s->at, size);
-	s->at += size;
-	return (int64_t)size;
-}
-
-static int write_stream(void *arg, const void *data, size_t size)
-{
-	struct stream *s = arg;
-
-	assert(size <= MOST - s->size);
-	memcpy(s->data + s->size, data, size);
-	s->size += size;
-	return 0;
-}
-
 static struct lath_space *open_space(unsigned int flags)
 {
 	struct lath_space_config config = LATH_SPACE_CONFIG_INIT;
@@ -120,7 +85,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	static struct stream s, once, twice;
 	unsigned int flags;
 
-	if (size < 1 || size > MOST / 4)
+	if (size < 1 || size > (1 << 14))
 		return 0;
 	flags = bytes[0] & 2 ? LATH_SPACE_NO_ARENAS : 0;
 	s.size = size - 1;

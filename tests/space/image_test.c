@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "image.h"
 #include "lathwork/space.h"
 
 enum { HEADER = 32, BLOCK = 24, MOST = 8192 };
@@ -19,17 +20,6 @@ struct image {
 	unsigned int blocks;
 	int64_t beyond; /* added to what read returns */
 };
-
-static uint32_t crc32c(const uint8_t *data, size_t size)
-{
-	uint32_t crc = ~0u;
-	int i;
-
-	for (; size; size--, data++)
-		for (crc ^= *data, i = 0; i < 8; i++)
-			crc = crc >> 1 ^ (crc & 1 ? 0x82f63b78u : 0);
-	return ~crc;
-}
 
 static void put(uint8_t *to, uint64_t value, unsigned int bytes)
 {

@@ -12,6 +12,7 @@
 
 #include "lathwork/space.h"
 #include "base/failing.h"
+#include "image.h"
 
 #define LAST (~0ull)
 #define FLAGS 32u
@@ -196,42 +197,17 @@ static void in_a_used_arena(uint64_t n, unsigned int flags)
 }
 
 /* A saved space, and what has been read of it. */
-struct tape {
-	unsigned char bytes[200];
-	size_t size, at;
-};
-
-static int tape_write(void *arg, const void *data, size_t size)
-{
-	struct tape *tape = arg;
-
-	assert(size <= sizeof(tape->bytes) - tape->size);
-	memcpy(tape->bytes + tape->size, data, size);
-	tape->size += size;
-	return 0;
-}
-
-static int64_t tape_read(void *arg, void *data, size_t size)
-{
-	struct tape *tape = arg;
-
-	size = size < tape->size - tape->at ? size : tape->size - tape->at;
-	memcpy(data, tape->bytes + tape->at, size);
-	tape->at += size;
-	return (int64_t)size;
-}
-
 /* Saves the space, loads it into another one: the same runs. */
 static void expect_same_loaded(struct lath_space *space, unsigned int flags, uint64_t runs)
 {
 	struct lath_space *other = create(0, 0, 1, flags);
 	struct lath_item a, b;
-	struct tape tape = { .size = 0 };
+	struct stream tape = { .size = 0 };
 	uint64_t from = 0, n = 0;
 	char report[100];
 
-	assert(!lath_space_save(space, tape_write, &tape));
-	assert(!lath_space_load(other, tape_read, &tape, 9, report, sizeof(report)));
+	assert(!lath_space_save(space, write_stream, &tape));
+	assert(!lath_space_load(other, read_stream, &tape, 9, report, sizeof(report)));
 	assert(tape.at == tape.size);
 	do {
 		int ret = lath_space_next(space, from, &a);
