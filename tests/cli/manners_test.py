@@ -17,22 +17,15 @@ import sys
 import tempfile
 import time
 
+import checks
+from checks import check
 from terminal import at_terminal
 
 LATH, SAMPLES = map(os.path.abspath, sys.argv[1:3])
 TRACE = os.path.join(SAMPLES, "fio3.log")
 USAGE = 105
-failures, checks = 0, 0
 SORT = ["bench", "sort", "--quick", "--reps", "1", "--cases", "random", "--subjects", "lathwork"]
 BENCH = subprocess.run([LATH, "bench", "--list"], capture_output=True).returncode == 0
-
-
-def check(what, ok, detail=""):
-    global failures, checks
-    checks += 1
-    if not ok:
-        failures += 1
-        print(f"FAILED {what}: {detail}")
 
 
 def run(*args, text="", env=None, **more):
@@ -523,8 +516,7 @@ def main():
             continue
         with tempfile.TemporaryDirectory() as scratch:
             part(scratch)
-    print(f"{checks} checks, {failures} failed")
-    return 1 if failures else 0
+    return checks.result()
 
 
 sys.exit(main())

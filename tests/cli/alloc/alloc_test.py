@@ -4,22 +4,19 @@
 import csv
 import json
 import os
+import pathlib
 import random
 import subprocess
 import sys
 import tempfile
 import xml.etree.ElementTree
 
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
+import checks  # noqa: E402
+from checks import check  # noqa: E402
+
 LATH, SAMPLES = sys.argv[1:3]
 POLICIES = ["first", "last", "best", "near", "next"]
-failures = 0
-
-
-def check(what, ok, detail=""):
-    global failures
-    if not ok:
-        failures += 1
-        print(f"FAILED {what} {detail}")
 
 
 def lath(*args, expect=0, stdin=None):
@@ -431,4 +428,4 @@ with tempfile.TemporaryDirectory() as where:
     saved(where)
     wrong_input(where)
     long_trace(where)
-sys.exit(1 if failures else 0)
+sys.exit(checks.result())

@@ -15,27 +15,13 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
+import checks  # noqa: E402
+from checks import check, run, skip  # noqa: E402
+
 LATH = sys.argv[1]
 MI = 1 << 20
-passed, failed, skipped = 0, 0, 0
 images = {}  # of each loop device: its pages in memory may be those of before, the device's own cache is another
-
-
-def check(what, ok, detail=""):
-    global passed, failed
-    passed, failed = passed + bool(ok), failed + (not ok)
-    if not ok:
-        print(f"FAILED {what} {str(detail)[:1500]}")
-
-
-def skip(what, why):
-    global skipped
-    skipped += 1
-    print(f"skipped {what}: {why}")
-
-
-def run(*args, **more):
-    return subprocess.run([str(a) for a in args], capture_output=True, text=True, check=False, **more)
 
 
 def lath(*args, expect=0, **more):
@@ -286,10 +272,7 @@ def main():
     on_realtime()
     on_overlay()
     on_erofs()
-    print(f"{passed} passed, {failed} failed, {skipped} skipped")
-    if failed:
-        return 1
-    return 0 if passed else 77
+    return checks.result()
 
 
 sys.exit(main())

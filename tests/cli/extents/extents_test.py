@@ -16,27 +16,11 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
+import checks  # noqa: E402
+from checks import check, run, skip  # noqa: E402
+
 LATH = sys.argv[1]
-passed, failed, skipped = 0, 0, 0
-
-
-def check(what, ok, detail=""):
-    global passed, failed
-    if ok:
-        passed += 1
-    else:
-        failed += 1
-        print(f"FAILED {what} {detail}")
-
-
-def skip(what, why):
-    global skipped
-    skipped += 1
-    print(f"skipped {what}: {why}")
-
-
-def run(*args, **kw):
-    return subprocess.run([str(a) for a in args], capture_output=True, text=True, **kw)
 
 
 def lath(*args, expect=0):
@@ -291,10 +275,7 @@ def main():
     on_image("ext4 with inline data", ["mkfs.ext4", "-q", "-O", "inline_data"], 64 << 20)
     on_image("btrfs", ["mkfs.btrfs", "-q"], 256 << 20)
     on_image("xfs", ["mkfs.xfs", "-q", "-m", "reflink=1"], 320 << 20)
-    print(f"{passed} passed, {failed} failed, {skipped} skipped")
-    if failed:
-        return 1
-    return 0 if passed else 77
+    return checks.result()
 
 
 sys.exit(main())
