@@ -9,27 +9,17 @@
 
 #define PC __builtin_return_address(0)
 
-#define PLAIN(size)                                     \
-	void __tsan_read##size(void *p);                \
-	void __tsan_write##size(void *p);               \
-	void __tsan_unaligned_read##size(void *p);      \
-	void __tsan_unaligned_write##size(void *p);     \
-	void __tsan_read##size(void *p)                 \
-	{                                               \
-		sched_access(p, size, SCHED_READ, PC);  \
-	}                                               \
-	void __tsan_write##size(void *p)                \
-	{                                               \
-		sched_access(p, size, SCHED_WRITE, PC); \
-	}                                               \
-	void __tsan_unaligned_read##size(void *p)       \
-	{                                               \
-		sched_access(p, size, SCHED_READ, PC);  \
-	}                                               \
-	void __tsan_unaligned_write##size(void *p)      \
-	{                                               \
-		sched_access(p, size, SCHED_WRITE, PC); \
+#define ACCESS(name, size, how)                 \
+	void __tsan_##name##size(void *p);      \
+	void __tsan_##name##size(void *p)       \
+	{                                       \
+		sched_access(p, size, how, PC); \
 	}
+#define PLAIN(size)                              \
+	ACCESS(read, size, SCHED_READ)           \
+	ACCESS(write, size, SCHED_WRITE)         \
+	ACCESS(unaligned_read, size, SCHED_READ) \
+	ACCESS(unaligned_write, size, SCHED_WRITE)
 
 PLAIN(1)
 PLAIN(2)
