@@ -5,11 +5,11 @@ import subprocess
 passed, failed, skipped = 0, 0, 0
 
 
-def check(what, ok, detail=""):
+def check(what, ok, *details):
     global passed, failed
     passed, failed = passed + bool(ok), failed + (not ok)
     if not ok:
-        print(f"FAILED {what} {str(detail)[:1500]}")
+        print("FAILED", what, *(str(detail)[:1500] for detail in details))
 
 
 def skip(what, why):

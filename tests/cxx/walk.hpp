@@ -5,7 +5,6 @@
 #include <doctest/doctest.h>
 
 #include <cstddef>
-#include <iterator>
 #include <vector>
 
 // Takes random steps through a view and beyond neither end; a step back from the first entry, which

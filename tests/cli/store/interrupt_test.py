@@ -11,11 +11,12 @@ import tempfile
 import time
 
 sys.path.append(os.path.dirname(sys.path[0]))
+import checks
+from checks import check
 from terminal import at_terminal
 
 LATH = sys.argv[1]
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-failures = []
 
 
 def at_work(pid):
@@ -27,12 +28,6 @@ def at_work(pid):
             break
         time.sleep(0.05)
     time.sleep(0.1)
-
-
-def check(what, good, *shown):
-    if not good:
-        failures.append(what)
-        print(what, *shown, sep=": ")
 
 
 def busy(pid):
@@ -199,9 +194,7 @@ def main():
     progress()
     with tempfile.TemporaryDirectory() as scratch:
         unsynced(scratch)
-    if failures:
-        sys.exit(f"{len(failures)} failures")
-    print("lath store: interrupted as expected")
 
 
 main()
+sys.exit(checks.result())
