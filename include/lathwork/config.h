@@ -37,10 +37,8 @@
 #error "lathwork needs Linux"
 #endif
 #ifdef __KERNEL__
-#include <linux/errno.h>
 #include <linux/types.h>
 #else
-#include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
 #endif

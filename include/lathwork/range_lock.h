@@ -62,6 +62,12 @@
 
 #include "lathwork/config.h"
 
+#ifdef __KERNEL__
+#include <linux/errno.h>
+#else
+#include <errno.h>
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif

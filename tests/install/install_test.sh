@@ -93,20 +93,12 @@ done
 if nm -D --defined-only "$so" | awk '$2 != "A" { print $3 }' | grep -v '^lath_'; then
 	fail "names above leak from liblathwork.so"
 fi
-# The static ones: nothing that a program may define too. A program links that defines whatever the objects call theirs.
+# The static ones: nothing that a program may define too.
 for name in lathwork forrest; do
 	if nm --defined-only --extern-only --format=posix "$lib/lib$name.a" | awk 'NF > 1 { print $1 }' | grep -vE '^(lath_|forrest_|ft_MurmurHash64A$|_)'; then # the hash is a call of libforrest's
 		fail "names above leak from lib$name.a"
 	fi
 done
-find "$build/src/CMakeFiles/lath_objects.dir" -name '*.o' -exec nm --defined-only --extern-only --format=posix {} + |
-	awk 'NF > 1 && $1 !~ /^(lath_|_)/ { print $1 }' | sort -u >"$work/inner"
-(($(wc -l <"$work/inner") > 100)) || fail "the objects have few own names: is that where they are?"
-awk '{ print "int " $1 "(void) { return 0; }" }' "$work/inner" >"$work/namesakes.c"
-read -ra flags < <(pkg-config --cflags lathwork)
-gcc -std=gnu11 -w -fno-builtin "${flags[@]}" "$here/user.c" "$work/namesakes.c" "$lib/liblathwork.a" -pthread -o "$work/namesakes" ||
-	fail "a program with functions that are called as those inside does not link"
-"$work/namesakes" >/dev/null
 if nm -D --defined-only --with-symbol-versions "$so" | grep ' lath_' | grep -vE "@@LATHWORK_${abi/./\\.}(\.[0-9]+)?$"; then
 	fail "symbols above have no version"
 fi
