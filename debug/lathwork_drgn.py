@@ -8,7 +8,7 @@
     >>> for line in lath_space(prog["my_space"]).dump(): print(line)
     >>> print(list(lath_store(prog["my_store"]).verify()))
 
-Each takes the struct, or a pointer to it. json() writes the lines of LATH_DUMP_JSON.
+Each takes the struct, or a pointer to it. json() writes the lines of lath_index_dump().
 """
 import drgn
 

@@ -113,7 +113,7 @@ def object_of(text):
 class Lath(gdb.Command):
     """lath summary|dump|json|verify EXPRESSION
 
-Look into an index, a space or a store of lathwork: figures, all nodes and items, the lines of LATH_DUMP_JSON, or
+Look into an index, a space or a store of lathwork: figures, all nodes and items, the lines of lath_index_dump(), or
 the invariants that do not hold. Reads memory only: works on core files."""
 
     WAYS = ("summary", "dump", "json", "verify")

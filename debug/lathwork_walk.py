@@ -86,7 +86,7 @@ class Node:
         return [value for _, _, value in self.entries()]
 
     def json(self):
-        """A line as LATH_DUMP_JSON has it."""
+        """A line as lath_index_dump() has it."""
         told = {"node": self.address, "right": self.right, "level": self.level,
                 "state": "half-dead" if self.lockword & HALF_DEAD else "alive", "low": self.low, "last": self.last,
                 "version": self.lockword // VERSION, "cap": self.cap, "used": self.used, "shift": self.shift,
