@@ -674,7 +674,7 @@ static size_t shm_scan(struct lath_store *store, uint64_t from, uint64_t last, u
 static int shm_open_store(struct lath_store *store, const char *name,
 			  const struct lath_store_options *options)
 {
-	struct shm *shm;
+	struct shm *shm = NULL;
 	int ret = shm_attach(name, options, &shm);
 
 	if (ret)
