@@ -196,7 +196,8 @@ static inline int lath_index_last_item(struct lath_index *index, struct lath_ite
 	return lath_index_floor_item(index, ~0ull, found);
 }
 
-/* As lath_index_lookup_item(), for a caller in a read-side critical section of the index's flavour. */
+/* As lath_index_lookup_item(), for a caller in a read-side critical section of the index's
+ * flavour. */
 LATH_API int lath_index_lookup_item_rcu(struct lath_index *index, uint64_t point,
 					struct lath_item *found);
 
@@ -387,8 +388,8 @@ LATH_API int lath_index_verify(struct lath_index *index, int level, char *report
  * Print the index, piece by piece. Concurrently with reads only. A JSON object per line and node,
  * from the root's level down, each level from left to right: the node's address, its right
  * sibling's (0: none), level, state ("alive" or "half-dead"), fence keys "low" and "last", version,
- * "cap" (entries it has room for), "used", "shift", "base", what a search compares first ("heads", a
- * number per used entry, or "pivots"), and "entries": [key, size, value, live] for each used one,
+ * "cap" (entries it has room for), "used", "shift", "base", what a search compares first ("heads",
+ * a number per used entry, or "pivots"), and "entries": [key, size, value, live] for each used one,
  * erased entries included. In inner nodes the value is the child's address. With LATH_HOLES also
  * "room", a bound of its longest free run between two items.
  */

@@ -82,8 +82,8 @@ LATH_API int lath_small_insert_item(struct lath_small *small, const struct lath_
 /* 0 (*old, if not NULL, is the item) | -ENOENT. Never fails for want of memory: without
  * memory for a smaller block the container keeps the one that it has. */
 LATH_API int lath_small_erase_item(struct lath_small *small, uint64_t key, struct lath_item *old);
-/* 0 (*old, if not NULL, is the item before) | -ENOENT | -ENOMEM: only of a block,
- * and only if the value has more than lath_small_value_bytes() bytes */
+/* 0 (*old, if not NULL, is the item before) | -ENOENT | -ENOMEM: only of a block, and only if the
+ * value has more than lath_small_value_bytes() bytes */
 LATH_API int lath_small_replace_item(struct lath_small *small, uint64_t key, uint64_t value,
 				     struct lath_item *old);
 /* Changes the size of the item that starts at key: 0 | -ENOENT | -EEXIST | -EINVAL | -ENOMEM:
@@ -123,8 +123,8 @@ LATH_API int lath_small_select(const struct lath_small *small, uint64_t rank,
 			       struct lath_item *found);
 
 /* With LATH_HOLES. Of several holes a block has the policy's choice exactly; stats of a block are
- * exact, and max_leaves is of an index. find_hole: 0 | -ENOSPC | -EINVAL. insert_hole: as find_hole,
- * or -ENOMEM. hole_stats: 0 | -EINVAL */
+ * exact, and max_leaves is of an index. find_hole: 0 | -ENOSPC | -EINVAL. insert_hole: as
+ * find_hole, or -ENOMEM. hole_stats: 0 | -EINVAL */
 LATH_API int lath_small_find_hole(const struct lath_small *small,
 				  const struct lath_hole_request *want, uint64_t *key);
 LATH_API int lath_small_insert_hole(struct lath_small *small, const struct lath_hole_request *want,

@@ -410,10 +410,8 @@ static bool bounds_valid(u64 key, u64 size)
 	return size && key + (size - 1) >= key;
 }
 
-/* lath_range_lock_for(), inlined into the calls for the usual case. */
-static __always_inline int lock_bounds(struct lath_range_locks *l, struct lath_range_hold *h,
-				       u64 first, u64 last, enum lath_range_mode mode,
-				       u64 nanoseconds, u64 owner)
+int lath_range_lock_for(struct lath_range_locks *l, struct lath_range_hold *h, u64 first, u64 last,
+			enum lath_range_mode mode, u64 nanoseconds, u64 owner)
 {
 	struct deadline deadline = { nanoseconds };
 	struct hold *hold = hold_of(h);
@@ -428,7 +426,7 @@ static __always_inline int lock_bounds(struct lath_range_locks *l, struct lath_r
 	}
 	hold->first = first;
 	hold->last = last;
-	hold->owner = owner;
+	hold->owner = owner ? owner : lath_thread_id();
 	hold->mode = (u8)mode;
 	if (deadline.at)
 		lath_lockdep_locked(&locks_of(l)->lockdep, hold->owner == lath_thread_id(),
@@ -442,13 +440,6 @@ static __always_inline int lock_bounds(struct lath_range_locks *l, struct lath_r
 		lath_lockdep_locked(&locks_of(l)->lockdep, hold->owner == lath_thread_id(),
 				    mode == LATH_SHARED_RANGE, false);
 	return ret;
-}
-
-int lath_range_lock_for(struct lath_range_locks *locks, struct lath_range_hold *hold, u64 first,
-			u64 last, enum lath_range_mode mode, u64 nanoseconds, u64 owner)
-{
-	return lock_bounds(locks, hold, first, last, mode, nanoseconds,
-			   owner ? owner : lath_thread_id());
 }
 
 void lath_range_unlock(struct lath_range_locks *locks, struct lath_range_hold *hold)

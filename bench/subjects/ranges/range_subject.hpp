@@ -6,7 +6,8 @@
 // To add one: a file in this directory with one class for each of the two tables (range_bench.hpp
 // and map_bench.hpp list the members) and a function that returns the range_subject; a line in
 // subjects/lists.cpp and one in bench/CMakeLists.txt. The timed loops are templates over these
-// classes, so the compiler can inline the calls of a structure that is a header, as it does for its users.
+// classes, so the compiler can inline the calls of a structure that is a header, as it does for its
+// users.
 #pragma once
 
 #include "harness/extents_input.hpp"

@@ -170,7 +170,8 @@ public:
             return found;
         }
     }
-    // Erases every interval; those that other threads insert meanwhile may stay. Returns their number.
+    // As lath_intervals_clear(): those that other threads insert meanwhile may stay. Returns the
+    // number of those that it erased.
     std::uint64_t clear() {
         if (!set_)
             return 0;
