@@ -277,7 +277,7 @@ static void arena_setup(struct arena *arena, const struct lath_store_options *op
 
 /* ---- reserved huge pages and fork ----
  *
- * They are private memory, so whoever writes first after a fork, parent or child, needs one more
+ * They are private memory, so the first of parent and child to write after a fork needs one more
  * for each: where none is left the kernel kills the child. So the thread that forks moves what is
  * on them to ordinary pages. */
 

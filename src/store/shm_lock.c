@@ -183,7 +183,7 @@ int lath_shm_recover(struct shm_head *head)
 	head->generation++;
 	if (lath_shm_fault == SHM_FAULT_CLEAN && head->generation > 1)
 		return 0;
-	/* whoever held these is dead */
+	/* the process that held these is dead */
 	pthread_mutex_init(&store->evict_lock, NULL);
 	lath_turn_init(&store->compact_turn);
 	store->hand_number = store->hand_size = 0;

@@ -69,7 +69,7 @@ void lath_run_link(struct arena *arena, u32 first, u32 len)
 
 	LATH_ASSERT(runs_locked(arena) && len && first >= arena->first_unit &&
 		    len <= arena->fresh_unit - first);
-	/* its length at both ends, so that whoever frees a neighbour finds the other end; a run of
+	/* its length at both ends, so that a thread that frees a neighbour finds the other end; a run of
 	 * one unit has only one, whose kind is FREE */
 	end->kind = UNIT_END;
 	end->back = len - 1;
