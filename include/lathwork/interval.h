@@ -164,7 +164,7 @@ static inline size_t lath_intervals_within(struct lath_intervals *set, uint64_t 
 	return lath_interval_next_batch(&iter, found, max);
 }
 
-/* * Erases every interval, one by one: beside other calls those that come or go meanwhile may
+/* Erases every interval, one by one: beside other calls those that come or go meanwhile may
  * stay. each, if not NULL, is called for every one after it left the set. Returns their number.
  * Takes as many erases; of n intervals with one first key and similar lengths, which are one
  * list, n^2 steps. */
