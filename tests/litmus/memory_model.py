@@ -5,7 +5,7 @@ A test is written in the subset of C that the litmus tests of Linux use, so herd
 
     C NAME
     { x=1; }
-    P0(int *x, int *y) { int r0; r0 = smp_load_acquire(x); if (r0 == 1) { WRITE_ONCE(*y, 1); } }
+    P0(int *x, int *y) { r0 = smp_load_acquire(x); if (r0 == 1) { WRITE_ONCE(*y, 1); } }
     exists (0:r0=1 /\\ y=1)
 
 Statements: READ_ONCE, WRITE_ONCE, smp_load_acquire, smp_store_release, cmpxchg_relaxed, cmpxchg_acquire, xchg_relaxed, xchg_acquire,
@@ -123,8 +123,8 @@ class Test:
         self.comment = re.sub(r"^\(\*|\*\)$", "", self.comment.strip(), flags=re.M).strip()
         self.start = {name: int(value) for name, value in re.findall(r"(\w+)\s*=\s*(-?\d+)", first)}
         self.threads = []
-        for _, rest in re.findall(r"\bP(\d+)\s*\([^)]*\)\s*(\{.*?^\})", body, re.S | re.M):
-            block, left = self.block(rest.strip()[1:])
+        for thread in re.split(r"^P\d+\([^)]*\) \{", body, flags=re.M)[1:]:
+            block, left = self.block(thread)
             if left.strip():
                 raise ValueError(f"{where}: {left.strip()}: not read")
             self.threads.append(block)
@@ -156,8 +156,7 @@ class Test:
                 found.append(Branch(condition, yes, no))
             else:
                 words, text = text.split(";", 1)
-                if not re.match(r"int\b", words):
-                    found.append(self.statement(words.strip()))
+                found.append(self.statement(words.strip()))
 
     def statement(self, words):
         if call := STATEMENT.match(words):
