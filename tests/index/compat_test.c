@@ -100,9 +100,9 @@ static void check_calls(struct sl_list *list)
 	slot = skiplist_lookup(list, 4096 * 5 + 64, 512);
 	MUST(slot && slot->key == 4096 * 5);
 	MUST(!skiplist_lookup(list, 4096 * 1000000ul, 512));
-	lath_rcu_auto.read_lock();
+	rcu_read_lock();
 	MUST(skiplist_lookup_rcu(list, 4096 * 5 + 64, 512) == slot);
-	lath_rcu_auto.read_unlock();
+	rcu_read_unlock();
 	MUST(skiplist_delete(list, 4096 * 5 + 64, 512) == slot);
 	MUST(!skiplist_delete(list, 4096 * 5 + 64, 512));
 	/* the gap before a slot that the query reaches: a miss in 2013 */
