@@ -169,7 +169,6 @@ const std::vector<regions_subject>& regions_subjects() {
 const std::vector<sort_subject>& sort_subjects() {
     static const list_of<sort_subject> list = {
         lathwork_sort(),
-        classic_sort(),
         LINUX(linux_sort(), "linux-rbtree", "linux-rbtree-hint"),
         BOOST(boost_sort(), "boost-rbtree", "boost-avl", "boost-splay", "boost-treap",
               "boost-fibonacci", "boost-pairing", "boost-dary4"),

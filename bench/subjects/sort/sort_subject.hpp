@@ -52,7 +52,6 @@ struct sort_subject : subject {
 };
 
 std::vector<sort_subject> lathwork_sort();
-std::vector<sort_subject> classic_sort();
 std::vector<sort_subject> linux_sort();
 std::vector<sort_subject> boost_sort();
 std::vector<sort_subject> heap_sort();
