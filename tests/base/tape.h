@@ -112,4 +112,11 @@ static inline void tape_make(uint8_t *bytes, size_t size, uint64_t seed)
 		return (expression); \
 	} while (0)
 
+/* The same if `op` is below this number. */
+#define PLAY_BELOW(end, name, expression)       \
+	do {                                    \
+		if (op < (end))                 \
+			PLAY(name, expression); \
+	} while (0)
+
 #endif /* LATH_TESTS_TAPE_H */

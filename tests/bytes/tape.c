@@ -613,28 +613,17 @@ static int play_one(struct tape *tape)
 		next_key(tape, &probe);
 		PLAY("insert", play_insert(tape, &probe));
 	}
-	if (op < 110)
-		PLAY("insert many", play_many(tape));
-	if (op < 150)
-		PLAY("erase", play_erase(tape));
-	if (op < 160)
-		PLAY("erase if", play_erase_if(tape));
-	if (op < 175)
-		PLAY("replace", play_replace(tape));
-	if (op < 190)
-		PLAY("find, put", play_put(tape));
-	if (op < 200)
-		PLAY("get", play_get(tape));
-	if (op < 213)
-		PLAY("ceiling, floor", play_near(tape));
-	if (op < 225)
-		PLAY("scan", play_scan(tape));
-	if (op < 245)
-		PLAY("cursor", play_cursor(tape));
-	if (op < 253)
-		PLAY("rank, select, count", play_ranks(tape));
-	if (op < 254)
-		PLAY("clear", play_clear(tape));
+	PLAY_BELOW(110, "insert many", play_many(tape));
+	PLAY_BELOW(150, "erase", play_erase(tape));
+	PLAY_BELOW(160, "erase if", play_erase_if(tape));
+	PLAY_BELOW(175, "replace", play_replace(tape));
+	PLAY_BELOW(190, "find, put", play_put(tape));
+	PLAY_BELOW(200, "get", play_get(tape));
+	PLAY_BELOW(213, "ceiling, floor", play_near(tape));
+	PLAY_BELOW(225, "scan", play_scan(tape));
+	PLAY_BELOW(245, "cursor", play_cursor(tape));
+	PLAY_BELOW(253, "rank, select, count", play_ranks(tape));
+	PLAY_BELOW(254, "clear", play_clear(tape));
 	PLAY("misuse", play_misuse(tape));
 }
 

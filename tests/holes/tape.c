@@ -240,35 +240,22 @@ static int play_one(struct tape *tape)
 {
 	uint8_t op = next_byte(tape);
 
-	if (op < 90)
-		PLAY("insert_hole", play_insert_hole(tape));
-	if (op < 130)
-		PLAY("find_hole", play_find(tape));
-	if (op < 150)
-		PLAY("fill", play_fill(tape));
+	PLAY_BELOW(90, "insert_hole", play_insert_hole(tape));
+	PLAY_BELOW(130, "find_hole", play_find(tape));
+	PLAY_BELOW(150, "fill", play_fill(tape));
 	if (op < 210 && !oracle.count)
 		return 0;
-	if (op < 193)
-		PLAY("erase", play_erase(tape, (enum erase_how)(op % 4)));
-	if (op < 200)
-		PLAY("erase_batch", play_erase_batch(tape));
-	if (op < 210)
-		PLAY("resize", play_resize(tape));
-	if (op < 220)
-		PLAY("insert", list_insert(tape, next_item(tape), INSERT_ITEM));
-	if (op < 226)
-		PLAY("split", list_split(tape, next_key(tape)));
-	if (op < 229)
-		PLAY("join", play_join(tape));
-	if (op < 236)
-		PLAY("erase_range", list_erase_range(tape, next_item(tape)));
-	if (op < 246)
-		PLAY("store_range", list_store_range(tape, next_item(tape)));
-	if (op < 250)
-		PLAY("the index by length", check_lengths(tape));
-	if (op >= 252)
-		PLAY("trim", list_trim(tape));
-	PLAY("hole_stats", play_stats(tape));
+	PLAY_BELOW(193, "erase", play_erase(tape, (enum erase_how)(op % 4)));
+	PLAY_BELOW(200, "erase_batch", play_erase_batch(tape));
+	PLAY_BELOW(210, "resize", play_resize(tape));
+	PLAY_BELOW(220, "insert", list_insert(tape, next_item(tape), INSERT_ITEM));
+	PLAY_BELOW(226, "split", list_split(tape, next_key(tape)));
+	PLAY_BELOW(229, "join", play_join(tape));
+	PLAY_BELOW(236, "erase_range", list_erase_range(tape, next_item(tape)));
+	PLAY_BELOW(246, "store_range", list_store_range(tape, next_item(tape)));
+	PLAY_BELOW(250, "the index by length", check_lengths(tape));
+	PLAY_BELOW(252, "hole_stats", play_stats(tape));
+	PLAY("trim", list_trim(tape));
 }
 
 /* With tiny nodes and memory gone for good the largest space takes minutes: long runs only. */

@@ -364,46 +364,26 @@ static int play_one(struct tape *tape)
 {
 	uint8_t op = next_byte(tape);
 
-	if (op < 90)
-		PLAY("insert", list_insert(tape, next_item(tape), INSERT_ITEM));
-	if (op < 96)
-		PLAY("insert_preloaded", list_insert(tape, next_item(tape), INSERT_PRELOADED));
-	if (op < 102)
-		PLAY("cursor_insert", list_insert(tape, next_item(tape), INSERT_CURSOR));
-	if (op < 132)
-		PLAY("erase", list_erase(tape, next_key(tape), ERASE_ITEM));
-	if (op < 144)
-		PLAY("erase_at", list_erase(tape, next_key(tape), ERASE_AT));
-	if (op < 146)
-		PLAY("erase_if", list_erase(tape, next_key(tape), ERASE_IF));
-	if (op < 150)
-		PLAY("cursor_erase", list_erase(tape, next_key(tape), ERASE_CURSOR));
-	if (op < 173)
-		PLAY("reads", play_reads(tape));
-	if (op < 176)
-		PLAY("lookup_pin", play_pin(tape));
-	if (op < 184)
-		PLAY("replace", play_replace(tape));
-	if (op < 192)
-		PLAY("resize", list_resize(tape, next_item(tape)));
-	if (op < 195)
-		PLAY("erase_part", list_erase_part(tape, next_item(tape)));
-	if (op < 198)
-		PLAY("split", list_split(tape, next_key(tape)));
-	if (op < 201)
-		PLAY("join", play_join(tape));
-	if (op < 206)
-		PLAY("erase_range", list_erase_range(tape, next_item(tape)));
-	if (op < 216)
-		PLAY("store_range", list_store_range(tape, next_item(tape)));
-	if (op < 230)
-		PLAY("batch", play_batch(tape));
-	if (op < 240)
-		PLAY("scan", play_scan(tape));
-	if (op < 244)
-		PLAY("ranks", play_ranks(tape));
-	if (op < 248)
-		PLAY("trim", list_trim(tape));
+	PLAY_BELOW(90, "insert", list_insert(tape, next_item(tape), INSERT_ITEM));
+	PLAY_BELOW(96, "insert_preloaded", list_insert(tape, next_item(tape), INSERT_PRELOADED));
+	PLAY_BELOW(102, "cursor_insert", list_insert(tape, next_item(tape), INSERT_CURSOR));
+	PLAY_BELOW(132, "erase", list_erase(tape, next_key(tape), ERASE_ITEM));
+	PLAY_BELOW(144, "erase_at", list_erase(tape, next_key(tape), ERASE_AT));
+	PLAY_BELOW(146, "erase_if", list_erase(tape, next_key(tape), ERASE_IF));
+	PLAY_BELOW(150, "cursor_erase", list_erase(tape, next_key(tape), ERASE_CURSOR));
+	PLAY_BELOW(173, "reads", play_reads(tape));
+	PLAY_BELOW(176, "lookup_pin", play_pin(tape));
+	PLAY_BELOW(184, "replace", play_replace(tape));
+	PLAY_BELOW(192, "resize", list_resize(tape, next_item(tape)));
+	PLAY_BELOW(195, "erase_part", list_erase_part(tape, next_item(tape)));
+	PLAY_BELOW(198, "split", list_split(tape, next_key(tape)));
+	PLAY_BELOW(201, "join", play_join(tape));
+	PLAY_BELOW(206, "erase_range", list_erase_range(tape, next_item(tape)));
+	PLAY_BELOW(216, "store_range", list_store_range(tape, next_item(tape)));
+	PLAY_BELOW(230, "batch", play_batch(tape));
+	PLAY_BELOW(240, "scan", play_scan(tape));
+	PLAY_BELOW(244, "ranks", play_ranks(tape));
+	PLAY_BELOW(248, "trim", list_trim(tape));
 	if (op == 248)
 		PLAY("clone", play_clone(tape));
 	if (op == 249)

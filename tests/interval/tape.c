@@ -268,20 +268,13 @@ static int play_one(struct tape *tape)
 {
 	uint8_t op = next_byte(tape);
 
-	if (op < 90)
-		PLAY("insert", play_insert(tape, next_interval(tape)));
-	if (op < 100)
-		PLAY("insert many", play_many(tape));
-	if (op < 155)
-		PLAY("erase", play_erase(tape, some_interval(tape)));
-	if (op < 165)
-		PLAY("erase", play_erase(tape, next_interval(tape)));
-	if (op < 200)
-		PLAY("search", play_search(tape));
-	if (op < 230)
-		PLAY("iterate", play_iterate(tape));
-	if (op < 255)
-		PLAY("nearest", play_nearest(tape));
+	PLAY_BELOW(90, "insert", play_insert(tape, next_interval(tape)));
+	PLAY_BELOW(100, "insert many", play_many(tape));
+	PLAY_BELOW(155, "erase", play_erase(tape, some_interval(tape)));
+	PLAY_BELOW(165, "erase", play_erase(tape, next_interval(tape)));
+	PLAY_BELOW(200, "search", play_search(tape));
+	PLAY_BELOW(230, "iterate", play_iterate(tape));
+	PLAY_BELOW(255, "nearest", play_nearest(tape));
 	PLAY("clear", play_clear(tape));
 }
 

@@ -448,34 +448,20 @@ static int play_one(struct tape *tape)
 {
 	uint8_t op = next_byte(tape);
 
-	if (op < 75)
-		PLAY("insert", play_insert(tape));
-	if (op < 120)
-		PLAY("erase", play_erase(tape));
-	if (op < 124)
-		PLAY("resize", play_resize(tape));
-	if (op < 128)
-		PLAY("split", play_split(tape));
-	if (op < 140)
-		PLAY("replace", play_replace(tape));
-	if (op < 155)
-		PLAY("look", play_look(tape));
-	if (op < 165)
-		PLAY("batch", play_batch(tape));
-	if (op < 175)
-		PLAY("scan", play_scan(tape));
-	if (op < 185)
-		PLAY("scan back", play_scan_back(tape));
-	if (op < 195)
-		PLAY("order", play_order(tape));
-	if (op < 215)
-		PLAY("find", play_find(tape, false));
-	if (op < 235)
-		PLAY("insert hole", play_find(tape, true));
-	if (op < 245)
-		PLAY("stats", play_stats(tape));
-	if (op < 252)
-		PLAY("move", play_move(tape));
+	PLAY_BELOW(75, "insert", play_insert(tape));
+	PLAY_BELOW(120, "erase", play_erase(tape));
+	PLAY_BELOW(124, "resize", play_resize(tape));
+	PLAY_BELOW(128, "split", play_split(tape));
+	PLAY_BELOW(140, "replace", play_replace(tape));
+	PLAY_BELOW(155, "look", play_look(tape));
+	PLAY_BELOW(165, "batch", play_batch(tape));
+	PLAY_BELOW(175, "scan", play_scan(tape));
+	PLAY_BELOW(185, "scan back", play_scan_back(tape));
+	PLAY_BELOW(195, "order", play_order(tape));
+	PLAY_BELOW(215, "find", play_find(tape, false));
+	PLAY_BELOW(235, "insert hole", play_find(tape, true));
+	PLAY_BELOW(245, "stats", play_stats(tape));
+	PLAY_BELOW(252, "move", play_move(tape));
 	PLAY("limit", play_limit(tape));
 }
 

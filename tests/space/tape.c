@@ -522,22 +522,14 @@ static int play_one(struct tape *tape)
 {
 	uint32_t op = next_byte(tape);
 
-	if (op < 85)
-		PLAY("alloc", play_alloc(tape));
-	if (op < 185)
-		PLAY("free", play_free(tape));
-	if (op < 198)
-		PLAY("alloc_request", play_request(tape));
-	if (op < 212)
-		PLAY("reserve", play_reserve(tape));
-	if (op < 220)
-		PLAY("fill", play_fill(tape));
-	if (op < 232)
-		PLAY("next", play_next(tape));
-	if (op < 242)
-		PLAY("segment", play_segment(tape));
-	if (op < 246)
-		PLAY("save", play_save(tape));
+	PLAY_BELOW(85, "alloc", play_alloc(tape));
+	PLAY_BELOW(185, "free", play_free(tape));
+	PLAY_BELOW(198, "alloc_request", play_request(tape));
+	PLAY_BELOW(212, "reserve", play_reserve(tape));
+	PLAY_BELOW(220, "fill", play_fill(tape));
+	PLAY_BELOW(232, "next", play_next(tape));
+	PLAY_BELOW(242, "segment", play_segment(tape));
+	PLAY_BELOW(246, "save", play_save(tape));
 	if (op < 248)
 		lath_space_trim(space);
 	return op < 252 ? 0 : check(tape);
