@@ -202,6 +202,19 @@ void run_with(session& s) {
     Runner(s).run();
 }
 
+// A table without parameters, of the subjects of a list.
+template <class Runner, class Subjects, class Cases>
+table table_of(const char* name, const char* summary, const char* named_peer,
+               const Subjects& subjects, Cases cases, std::vector<std::string> more = {}) {
+    return {.name = name,
+            .summary = summary,
+            .named_peer = named_peer,
+            .subjects = listed(subjects),
+            .more = std::move(more),
+            .cases = cases,
+            .run = run_with<Runner>};
+}
+
 // Calls run for each of these cases that is wanted; case.name is its name.
 template <class Cases, class Run>
 void each_wanted(session& s, const Cases& cases, const Run& run) {

@@ -187,12 +187,9 @@ private:
 } // namespace
 
 table address_space_table() {
-    return {.name = "address-space",
-            .summary = "regions of an address space: look up, allocate, map over, change",
-            .named_peer = "maple",
-            .subjects = listed(regions_subjects()),
-            .cases = names_of<all_cases>,
-            .run = run_with<runner>};
+    return table_of<runner>("address-space",
+                            "regions of an address space: look up, allocate, map over, change",
+                            "maple", regions_subjects(), names_of<all_cases>);
 }
 
 } // namespace lathbench

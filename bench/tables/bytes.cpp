@@ -217,13 +217,9 @@ private:
 } // namespace
 
 table bytes_table() {
-    return {.name = "bytes",
-            .summary = "byte keys of the caller's records: insert, get, seek, scan, erase",
-            .named_peer = "absl-btree",
-            .subjects = listed(bytes_subjects()),
-            .more = {"std-map"},
-            .cases = plan,
-            .run = run_with<runner>};
+    return table_of<runner>("bytes",
+                            "byte keys of the caller's records: insert, get, seek, scan, erase",
+                            "absl-btree", bytes_subjects(), plan, {"std-map"});
 }
 
 } // namespace lathbench

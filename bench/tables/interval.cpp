@@ -198,13 +198,8 @@ private:
 } // namespace
 
 table interval_table() {
-    return {.name = "interval",
-            .summary = "intervals that overlap: insert, stab, overlap, erase",
-            .named_peer = "linux-interval-tree",
-            .subjects = listed(interval_subjects()),
-            .more = {"icl"},
-            .cases = plan,
-            .run = run_with<runner>};
+    return table_of<runner>("interval", "intervals that overlap: insert, stab, overlap, erase",
+                            "linux-interval-tree", interval_subjects(), plan, {"icl"});
 }
 
 } // namespace lathbench

@@ -124,12 +124,8 @@ private:
 } // namespace
 
 table locks_table() {
-    return {.name = "locks",
-            .summary = "locks on ranges of keys: a lock and an unlock",
-            .named_peer = "interval-tree",
-            .subjects = listed(locks_subjects()),
-            .cases = names_of<all_cases>,
-            .run = run_with<runner>};
+    return table_of<runner>("locks", "locks on ranges of keys: a lock and an unlock",
+                            "interval-tree", locks_subjects(), names_of<all_cases>);
 }
 
 } // namespace lathbench

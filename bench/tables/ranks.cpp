@@ -146,13 +146,9 @@ private:
 } // namespace
 
 table ranks_table() {
-    return {.name = "ranks",
-            .summary = "order statistics: rank, select, count of a range; insert with and without",
-            .named_peer = "pb-ds",
-            .subjects = listed(ranked_subjects()),
-            .more = {"boost-ranked", "lathwork-plain"},
-            .cases = plan,
-            .run = run_with<runner>};
+    return table_of<runner>(
+        "ranks", "order statistics: rank, select, count of a range; insert with and without",
+        "pb-ds", ranked_subjects(), plan, {"boost-ranked", "lathwork-plain"});
 }
 
 } // namespace lathbench

@@ -265,23 +265,15 @@ void add_pool(CLI::App& sub, request& ask) {
 }
 
 void add_outputs(CLI::App& sub, request& ask) {
-    sub.add_option("--placement", ask.placement, "Write where each ID came to lie")
-        ->type_name("FILE")
-        ->check(file_name());
-    sub.add_option("--json", ask.json,
-                   "Write the report as JSON; - is standard output, in place of the text")
-        ->type_name("FILE")
-        ->check(file_name());
-    sub.add_option("--csv", ask.csv, "Write the state over time")
-        ->type_name("FILE")
-        ->check(file_name());
-    sub.add_option("--svg", ask.svg, "Plot the state over time")
-        ->type_name("FILE")
-        ->check(file_name());
-    sub.add_option("--save", ask.save,
-                   "Write what is taken at the end, for --extents of another run")
-        ->type_name("FILE")
-        ->check(file_name());
+    auto file = [&](const char* name, std::string& to, const char* text) {
+        sub.add_option(name, to, text)->type_name("FILE")->check(file_name());
+    };
+    file("--placement", ask.placement, "Write where each ID came to lie");
+    file("--json", ask.json,
+         "Write the report as JSON; - is standard output, in place of the text");
+    file("--csv", ask.csv, "Write the state over time");
+    file("--svg", ask.svg, "Plot the state over time");
+    file("--save", ask.save, "Write what is taken at the end, for --extents of another run");
 }
 
 } // namespace
