@@ -168,12 +168,10 @@ const std::vector<regions_subject>& regions_subjects() {
 
 const std::vector<sort_subject>& sort_subjects() {
     static const list_of<sort_subject> list = {
-        lathwork_sort(),
-        LINUX(linux_sort(), "linux-rbtree", "linux-rbtree-hint"),
+        lathwork_sort(), LINUX(linux_sort(), "linux-rbtree", "linux-rbtree-hint"),
         BOOST(boost_sort(), "boost-rbtree", "boost-avl", "boost-splay", "boost-treap",
               "boost-fibonacci", "boost-pairing", "boost-dary4"),
-        heap_sort(),
-        std_sort()};
+        heap_sort(), std_sort()};
     return list;
 }
 

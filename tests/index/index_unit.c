@@ -311,16 +311,11 @@ static int misaligned_lists_are_refused(void)
 int index_unit(void)
 {
 	static int (*const cases[])(void) = {
-		edges_of_the_key_space,
-		no_false_miss_between_leaves,
-		overlap_across_a_fence,
-		range_over_emptied_leaves,
-		void_leaves_are_merged,
-		range_from_key_zero_over_leaves,
-		erase_at_the_end_of_full_leaves,
-		drained_leaves_are_used_again,
-		key_patterns_cost_the_same,
-		preload_needs_no_memory,
+		edges_of_the_key_space,		 no_false_miss_between_leaves,
+		overlap_across_a_fence,		 range_over_emptied_leaves,
+		void_leaves_are_merged,		 range_from_key_zero_over_leaves,
+		erase_at_the_end_of_full_leaves, drained_leaves_are_used_again,
+		key_patterns_cost_the_same,	 preload_needs_no_memory,
 		misaligned_lists_are_refused,
 	};
 	unsigned int i;
