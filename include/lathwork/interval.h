@@ -166,8 +166,7 @@ static inline size_t lath_intervals_within(struct lath_intervals *set, uint64_t 
 
 /* Erases every interval, one by one: beside other calls those that come or go meanwhile may
  * stay. each, if not NULL, is called for every one after it left the set. Returns their number.
- * Takes as many erases; of n intervals with one first key and similar lengths, which are one
- * list, n^2 steps. */
+ * Takes as many erases. */
 static inline uint64_t lath_intervals_clear(struct lath_intervals *set, lath_interval_fn each,
 					    void *arg)
 {

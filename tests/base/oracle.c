@@ -74,24 +74,6 @@ void oracle_remove(struct oracle *oracle, struct lath_item *item)
 	memmove(item, item + 1, (size_t)(end - (item + 1)) * sizeof(*item));
 }
 
-void oracle_cut(struct oracle *oracle, uint64_t key, uint64_t last)
-{
-	struct lath_item *there;
-
-	while ((there = oracle_overlap(oracle, key, last))) {
-		struct lath_item old = *there;
-
-		oracle_remove(oracle, there);
-		if (old.key < key)
-			oracle_insert(oracle,
-				      (struct lath_item){ old.key, key - old.key, old.value });
-		if (oracle_last(&old) > last)
-			oracle_insert(oracle,
-				      (struct lath_item){ last + 1, oracle_last(&old) - last,
-							  old.value });
-	}
-}
-
 /* A hole [first, last]. Call each of [low, last] in order; each returns whether to go on. */
 typedef bool (*hole_fn)(void *arg, uint64_t first, uint64_t last);
 

@@ -12,10 +12,8 @@
 
 #include "lathwork/hole.h"
 
-#define ORACLE_MAX 8192
-
 struct oracle {
-	struct lath_item item[ORACLE_MAX]; /* disjoint, by key */
+	struct lath_item *item; /* disjoint, by key; the caller's, with room for one more */
 	size_t count;
 };
 
@@ -41,8 +39,6 @@ struct lath_item *oracle_floor(struct oracle *oracle, uint64_t key);
 bool oracle_is_free(const struct oracle *oracle, uint64_t key, uint64_t size);
 void oracle_insert(struct oracle *oracle, struct lath_item item);
 void oracle_remove(struct oracle *oracle, struct lath_item *item);
-/* Take [key, last] out of the items: what sticks out of it stays. */
-void oracle_cut(struct oracle *oracle, uint64_t key, uint64_t last);
 
 /* 0 | -ENOSPC | -EINVAL, as the calls of hole.h must answer in a quiet list. */
 int oracle_find(const struct oracle *oracle, const struct lath_hole_request *want, uint64_t *key);

@@ -35,12 +35,21 @@ struct tape_plan {
 	void (*begin)(uint8_t *bytes, unsigned long i, bool failing);
 	/* Add to a message on stderr what the structure was used for, or NULL. */
 	void (*describe)(void);
+	/* After all random tapes: 0 if each error that calls name has occurred, or NULL. list: prints
+	 * them, and returns 0. */
+	int (*errors)(bool list);
 };
 
+#ifdef __cplusplus
+extern "C" {
+#endif
 extern const struct tape_plan tape_plan;
 
 /* 0, or -1 with what differed on stderr. */
 int tape_run(struct tape *tape);
+#ifdef __cplusplus
+}
+#endif
 
 /* The next bytes; zeroes behind the end. */
 static inline uint8_t next_byte(struct tape *tape)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* tape_model.c - random tapes against the oracle. tape_model [tapes [seed]] */
+/* tape_model.c - random tapes against the oracle. tape_model [tapes [seed]] | tape_model --errors */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/tape.h"
 
@@ -11,6 +12,8 @@ int main(int argc, char **argv)
 	uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
 	static uint8_t bytes[TAPE_MOST];
 
+	if (argc == 2 && !strcmp(argv[1], "--errors"))
+		return tape_plan.errors(true);
 	if (getenv("LATH_LONG"))
 		tapes *= 100;
 #ifdef LATH_FEW_STEPS
@@ -29,6 +32,8 @@ int main(int argc, char **argv)
 			return 1;
 		}
 	}
+	if (tapes >= tape_plan.tapes && tape_plan.errors && tape_plan.errors(false))
+		return 1;
 	printf("tape_model: %lu tapes of %u bytes\n", tapes, tape_plan.size);
 	return 0;
 }

@@ -14,7 +14,6 @@ import core
 import index_calls
 import interval
 import range_lock
-import small
 import sortq
 import space
 import store
@@ -108,6 +107,9 @@ def index_cases(lib):
     lib.lath_cursor_init(by(cursor), at)
     def locked(key):
         return lib.lath_cursor_lock(by(cursor), key, None, None) or lib.lath_cursor_insert(by(cursor), point(key), None)
+    expect("cursor_erase", lib.lath_cursor_erase(by(cursor), 0, None), EINVAL)
+    expect("cursor_lock", lib.lath_cursor_lock(by(cursor), 0, None, None), 0)
+    expect("cursor_insert in another leaf", lib.lath_cursor_insert(by(cursor), point(199999), None), EINVAL)
     until(EAGAIN, "cursor_insert", lambda i: locked(200000 + i))
     memory.arm(*OUT)
     until(ENOMEM, "cursor_lock", lambda i: locked(300000 + i))
@@ -187,10 +189,10 @@ def interval_cases(lib):
 
 
 def small_cases(lib):
-    (made, _raw), memory, out = core.aligned(small.Small), Memory(), Item()
+    (made, _raw), memory, out = core.aligned(index_calls.Small), Memory(), Item()
     at = C.addressof(made)
     def kind(config, limit=3):
-        return by(small.Kind(config, None, limit, 100))
+        return by(index_calls.Kind(config, None, limit, 100))
     wrong_configs("small_init", lambda c: lib.lath_small_init(at, kind(c._obj)), {"flags": core.SHARED})
     good, hole, key = core.Config(C.sizeof(core.Config), 0, core.HOLES, None, C.addressof(memory.struct), 0), index_calls.Hole, U64()
     for limit, result in ((65, EINVAL), ((1 << 32) - 1, EINVAL), (3, 0)):
@@ -600,6 +602,7 @@ def reader_cases(lib, spec):
 
 
 def run(lib):
+    index_calls.bind(lib)
     for cases in (index_cases, bytes_cases, interval_cases, small_cases, lock_cases, create_cases, space_cases, size_cases, memory_cases, sortq_cases,
                   store_cases):
         cases(lib)

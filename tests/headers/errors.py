@@ -9,6 +9,7 @@ import errno
 import mmap
 import pathlib
 import re
+import subprocess
 
 INCLUDE = pathlib.Path(__file__).resolve().parents[2] / "include/lathwork"
 HEADERS = "index cursor hole bytes interval space sortq small store range_lock".split()
@@ -94,6 +95,19 @@ class Seen:
             return result
         if fn.restype in (C.c_int, C.c_int64):
             fn.errcheck = note
+
+    def described(self, container, program):
+        """Notes the calls and errors of a description (tests/base/calls.hpp), which occur in its own test."""
+        for line in subprocess.run([program, "--errors"], check=True, capture_output=True, text=True).stdout.splitlines():
+            calls, errors = line.split(":")
+            names = {n for call in calls.split(", ") for n in (f"lath_{container}_{call}", f"lath_{call}") if n in self.at}
+            self.bound |= names
+            for error in map(int, errors.split()):
+                by = [n for n in names if errno.errorcode[error] in self.documented.may[n]]
+                if not by:
+                    raise Mismatch(f"{calls}: {errno.errorcode[error]}, which its header does not name")
+                for name in by:
+                    self.page[self.at[name] + error] = 1
 
     def missing(self, names):
         """Returns the errors that the headers name for these calls, and that none of them has returned."""

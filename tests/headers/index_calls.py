@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
-"""Structures and calls of index.h, cursor.h and hole.h for ctypes."""
+"""Structures and calls of index.h, cursor.h, hole.h and small.h for ctypes: of these, cases.py makes the calls that their descriptions
+(tests/index, tests/small) do not come to."""
 import ctypes as C
 
 import core
@@ -44,6 +45,14 @@ class Pin(C.Structure):
     _fields_ = [("pin", PIN_FN), ("unpin", UNPIN_FN), ("arg", C.c_void_p)]
 
 
+class Small(C.Structure):
+    _fields_ = [("opaque", U64 * 3)]
+
+
+class Kind(C.Structure):
+    _fields_ = [("index", core.Config), ("blocks", C.c_void_p), ("limit", C.c_uint), ("each", U64)]
+
+
 def bind(lib):
     core.bind(lib, "lath_index_", """
         init:ipp fini:-pEp insert_item:ippp preload:ipp preload_release:-pp insert_preloaded:ipppp erase_item:ipup erase_item_at:ipup
@@ -56,3 +65,7 @@ def bind(lib):
     core.bind(lib, "lath_cursor_", """
         init:-pp seek:ipup seek_floor:ipup next:ipp prev:ipp lock:ipupp locked_floor:ipup insert:ippp erase:ipup
         unlock:-p""")
+    core.bind(lib, "lath_small_", """
+        init:ipp fini:-pEp set_limit:ipn insert_item:ippp erase_item:ipup replace_item:ipuup resize:ipuu split:ipuu value_bytes:np
+        get:ipup lookup_item:ipup count:up count_range:qpuu select:ipup find_hole:ippp insert_hole:ippup hole_stats:ipuuup
+        index:pp""", E=core.ITEM_FN)

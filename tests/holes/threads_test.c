@@ -41,8 +41,9 @@ struct worker {
 	uint64_t state;
 	struct lath_item held[HELD];
 	size_t count;
-	struct oracle
-		own; /* what it holds in its stretches; all else is taken as far as it knows */
+	/* what it holds in its stretches; all else is taken as far as it knows */
+	struct lath_item own_items[8192];
+	struct oracle own;
 };
 
 static struct lath_hole_request some_request(struct worker *w, uint64_t low, uint64_t high)
@@ -213,6 +214,7 @@ int main(int argc, char **argv)
 		return 1;
 	for (t = 0; t < THREADS; t++) {
 		workers[t].id = t;
+		workers[t].own.item = workers[t].own_items;
 		workers[t].state = t * 977 + 1;
 		if (pthread_create(&threads[t], NULL, work, &workers[t]))
 			return 1;

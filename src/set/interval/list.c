@@ -3,8 +3,9 @@
  * list.c - lists of intervals that begin at one key and have one class of lengths.
  *
  * A list is an array that is filled from the front. Readers take no lock: an element is complete
- * before `used` grows, and an erase sets its `order` to 0. A full array is replaced by another one
- * with the elements that are left, an empty one leaves the tree; both are freed after a grace
+ * before `used` grows, and an erase sets its `order` to 0. All before `first` are erased: whoever
+ * erases the oldest ones one by one takes one step for each. A full array is replaced by another
+ * one with the elements that are left, an empty one leaves the tree; both are freed after a grace
  * period. A writer that found an array which has been replaced since (`gone`) looks again.
  */
 #include "set/interval/set.h"
@@ -22,7 +23,7 @@ struct list {
 	struct lath_spinlock lock;
 	struct set *set;
 	u64 orders; /* given so far */
-	u32 used, live, room;
+	u32 first, used, live, room;
 	bool gone;
 	struct element at[];
 };
@@ -204,7 +205,7 @@ static struct element *find_element(struct list *list, const struct lath_item *i
 {
 	u32 i;
 
-	for (i = 0; i < list->used; i++)
+	for (i = list->first; i < list->used; i++)
 		if (list->at[i].order && list->at[i].span == item->size &&
 		    list->at[i].value == item->value)
 			return &list->at[i];
@@ -226,6 +227,8 @@ static int erase_from(struct list *list, struct tree *tree, const struct lath_it
 	if (element) {
 		WRITE_ONCE(element->order, 0);
 		list->live--;
+		while (list->first < list->used && !list->at[list->first].order)
+			WRITE_ONCE(list->first, list->first + 1);
 	}
 	*empty = element && !list->live;
 	if (*empty) {
@@ -270,7 +273,7 @@ int lath_interval_list_erase(struct set *set, struct tree *tree, const struct la
  * ascend; one that was erased has 0. */
 static u32 find_after(const struct list *list, u32 used, u64 after)
 {
-	u32 low = 0, high = after ? used : 0, i, middle;
+	u32 low = min(READ_ONCE(list->first), used), high = after ? used : low, i, middle;
 
 	while (low < high) {
 		u64 order = 0;
@@ -344,14 +347,15 @@ bool lath_interval_list_true(const struct lath_item *entry, unsigned int class, 
 	u64 order = 0;
 	u32 i, live = 0;
 
-	if (list->gone || list->used > list->room || list->live > list->used)
+	if (list->gone || list->used > list->room || list->live > list->used ||
+	    list->first > list->used)
 		return false;
 	for (i = 0; i < list->used; i++) {
 		u64 span = list->at[i].span;
 
 		if (!list->at[i].order)
 			continue;
-		if (list->at[i].order <= order || list->at[i].order > list->orders ||
+		if (i < list->first || list->at[i].order <= order || list->at[i].order > list->orders ||
 		    class_of(span) != class || span > longest || span > KEY_MAX - entry->key)
 			return false;
 		order = list->at[i].order;
