@@ -111,12 +111,11 @@ esac
 if ((${#forms[@]})); then
 	compile search "${inside[@]}" "$source/tests/index/search_test.c"
 	"${run[@]}" ./search
-	for of in index holes; do
-		compile "$of" "${inside[@]}" "$source"/tests/base/{tape_isa,list,oracle}.c "$source/tests/$of/tape.c"
-		for form in "${forms[@]}"; do
-			code=0
-			LATH_ISA=${form%:*} "${run[@]}" "./$of" --play 30 || code=$?
-			((code == ${form#*:})) || fail "tapes on $of, ${form%:*}: exit code $code"
-		done
+	"${cc/%gcc/g++}" -std=gnu++20 -O1 "${inside[@]}" -c "$source/tests/index/tape.cpp" -o tape.o
+	compile index "${inside[@]}" "$source"/tests/base/{tape_isa,oracle}.c tape.o -lstdc++
+	for form in "${forms[@]}"; do
+		code=0
+		LATH_ISA=${form%:*} "${run[@]}" ./index --play 30 || code=$?
+		((code == ${form#*:})) || fail "tapes, ${form%:*}: exit code $code"
 	done
 fi

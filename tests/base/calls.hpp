@@ -4,21 +4,21 @@
 //
 // A description is a class C, in one file beside the container's tests (index/index_calls.hpp):
 //
-//   C::setup       how a container is made; drawn from a source. Has `together`: other calls run beside each, and `next`: the
-//                  name of the call that shall come next, or nullptr
-//   C::domain      the part of it that the arguments are drawn from
-//   C::model       what should be in it: plain, slow, easy to see right. Copied and compared
-//   C::call        the arguments and the results of one call. Has `kind`, `ret`, `called`, `returned`
-//   C::kinds       a table of the calls: how one is drawn, made, and judged by the model
-//   C(setup, host) an empty container; contents(model) reads it, verify() looks at its invariants, end()
-//                  frees it and leaves the object as it is
+//   C::setup    how a container is made; drawn from a source. Has `together`: other calls run
+//               beside each, and `next`: the name of the call that shall come next, or nullptr
+//   C::domain   the part of it that the arguments are drawn from
+//   C::model    what should be in it: plain, slow, easy to see right. Copied and compared
+//   C::call     the arguments and the results of one call. Has `kind`, `ret`, `called`, `returned`
+//   C::kinds    a table of the calls: how one is drawn, made, and judged by the model
+//   C(setup, host)   makes it empty; contents(model) reads it, verify() looks at its invariants,
+//                    end() frees it and leaves the object as it is
 //
 // Of it are made
 //
-//   calls_tape.hpp   random calls beside the model, memory that fails, libFuzzer, each form of vector
-//                    code, and: every error that a call may return has occurred, and no other
+//   calls_tape.hpp            random calls beside the model, memory that fails, libFuzzer, each
+//                             form of vector code; and each error that a call names occurs, and no other
 //   sched/calls_program.hpp   controlled schedules of two or three threads
-//   calls_threads.hpp         threads that run freely
+//   index/lin_test.cpp        threads that run freely
 //
 // In the last two, what the calls returned must be explained by some order of them (history).
 #pragma once
@@ -59,7 +59,10 @@ public:
         word seed = below(65536);
         return random_word(&seed);
     }
-    template <class T, std::size_t n> const T& pick(const T (&from)[n]) { return from[below(n)]; }
+    template <class T, std::size_t n>
+    const T& pick(const T (&from)[n]) {
+        return from[below(n)];
+    }
 
 private:
     tape* tape_ = nullptr;
@@ -75,24 +78,27 @@ struct host {
 };
 
 enum class effect : std::uint8_t {
-    once,   // at one moment of the call
-    apart,  // in steps, each at a moment of its own: `steps` says which
-    none,   // on nothing that other calls see, and it tells nothing
-    alone,  // no other call may run meanwhile
+    once, // at one moment of the call
+    apart, // in steps, each at a moment of its own: `steps` says which
+    none, // on nothing that other calls see, and it tells nothing
+    alone, // no other call may run meanwhile
 };
 
 // One kind of calls of a container C.
-template <class C> struct described {
+template <class C>
+struct described {
     using call = typename C::call;
 
-    const char* name; // in the header, without what all calls of the container begin with; of several calls all
+    const char* name; // in the header, without the container's; or several
     unsigned weight; // how often it is drawn, beside the others
     enum effect effect;
-    std::vector<int> errors; // that its header names; with ENOMEM it may run out of memory, and then changes nothing
+    // That its header names. With ENOMEM it may lack memory, and then it changes nothing.
+    std::vector<int> errors;
     bool (*possible)(const typename C::domain&) = nullptr; // nullptr: always
     void (*draw)(typename C::domain&, source&, call&) = nullptr;
     void (*make)(C&, call&) = nullptr;
-    // Returns whether the result is that of the model, and plays the call on it. nullptr: all steps.
+    // Returns whether the result is that of the model, and plays the call on it. nullptr: all
+    // steps.
     bool (*agrees)(typename C::model&, const call&) = nullptr;
     void (*steps)(const call&, std::vector<call>&) = nullptr;
 
@@ -101,16 +107,21 @@ template <class C> struct described {
     }
 };
 
-template <class C> unsigned kind_of(std::string_view name) {
+template <class C>
+unsigned kind_of(std::string_view name) {
     for (unsigned i = 0; i < C::kinds.size(); i++)
         if (C::kinds[i].name == name)
             return i;
     std::abort();
 }
 
-template <class C> const described<C>& kind_at(const typename C::call& c) { return C::kinds[c.kind]; }
+template <class C>
+const described<C>& kind_at(const typename C::call& c) {
+    return C::kinds[c.kind];
+}
 
-template <class C> std::vector<typename C::call> steps_of(const typename C::call& c) {
+template <class C>
+std::vector<typename C::call> steps_of(const typename C::call& c) {
     std::vector<typename C::call> steps;
     C::kinds[c.kind].steps(c, steps);
     for (auto& step : steps)
@@ -119,7 +130,8 @@ template <class C> std::vector<typename C::call> steps_of(const typename C::call
 }
 
 // Returns whether a single thread gets this result, and plays the call on the model.
-template <class C> bool agrees(typename C::model& model, const typename C::call& c) {
+template <class C>
+bool agrees(typename C::model& model, const typename C::call& c) {
     const described<C>& kind = C::kinds[c.kind];
     if (!kind.may_return(c.ret))
         return false;
@@ -135,7 +147,8 @@ template <class C> bool agrees(typename C::model& model, const typename C::call&
 }
 
 // The kind of the next call: setup.next, if some call has set that, else one that the setup allows.
-template <class C> unsigned draw_kind(typename C::setup& setup, source& from) {
+template <class C>
+unsigned draw_kind(typename C::setup& setup, source& from) {
     unsigned all = 0;
     for (const auto& kind : C::kinds)
         all += kind.weight;
@@ -157,7 +170,8 @@ template <class C> unsigned draw_kind(typename C::setup& setup, source& from) {
     }
 }
 
-template <class C> typename C::call draw(typename C::setup& setup, source& from) {
+template <class C>
+typename C::call draw(typename C::setup& setup, source& from) {
     typename C::call c(setup);
     c.kind = draw_kind<C>(setup, from);
     if (C::kinds[c.kind].draw)
@@ -166,14 +180,18 @@ template <class C> typename C::call draw(typename C::setup& setup, source& from)
 }
 
 // Prints a call or a setup, by the description's print().
-template <class T> void show(std::FILE* out, const T& what) { print(out, what); }
+template <class T>
+void show(std::FILE* out, const T& what) {
+    print(out, what);
+}
 
 // Calls with the times at which they were called and returned. Is there an order of them that keeps
 // "returned before the other was called", and in which each has the result that a single thread
-// would have got? The search is that of Wing and Gong (1993) with Lowe's memory (2017): take any call
-// that no unfinished one precedes, play it on the model, go on; a pair of (calls done, model) that
-// failed once is not tried again.
-template <class C> class history {
+// would have got? The search is that of Wing and Gong (1993) with Lowe's memory (2017): take any
+// call that no unfinished one precedes, play it on the model, go on; a pair of (calls done, model)
+// that failed once is not tried again.
+template <class C>
+class history {
 public:
     using call = typename C::call;
     using model = typename C::model;
@@ -208,7 +226,9 @@ private:
         bool operator==(const place&) const = default;
     };
     struct hash {
-        std::size_t operator()(const place& p) const { return p.now.hash() ^ p.done * 0x9e3779b97f4a7c15u; }
+        std::size_t operator()(const place& p) const {
+            return p.now.hash() ^ p.done * 0x9e3779b97f4a7c15u;
+        }
     };
 
     bool search(const place& at) {

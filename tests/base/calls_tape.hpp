@@ -22,7 +22,9 @@ struct checked_memory {
     static void* alloc(void* arg, std::size_t size, std::size_t align) {
         auto* memory = static_cast<checked_memory*>(arg);
         const std::size_t before = std::max<std::size_t>(align, 64);
-        auto* block = memory->none ? nullptr : static_cast<char*>(std::aligned_alloc(before, before + (size + before - 1) / before * before));
+        auto* block = memory->none ? nullptr
+                                   : static_cast<char*>(std::aligned_alloc(
+                                         before, before + (size + before - 1) / before * before));
         if (!block)
             return nullptr;
         memory->blocks++;
@@ -34,7 +36,8 @@ struct checked_memory {
         std::size_t had[2];
         std::memcpy(had, static_cast<char*>(block) - 16, 16);
         if (had[1] != size) {
-            std::fprintf(stderr, "tape: %zu bytes are given back of a block of %zu\n", size, had[1]);
+            std::fprintf(stderr, "tape: %zu bytes are given back of a block of %zu\n", size,
+                         had[1]);
             std::abort();
         }
         static_cast<checked_memory*>(arg)->blocks--;
@@ -43,12 +46,14 @@ struct checked_memory {
 };
 
 // Which errors the calls of this process have returned.
-template <class C> std::vector<std::bitset<256>>& errors_seen() {
+template <class C>
+std::vector<std::bitset<256>>& errors_seen() {
     static std::vector<std::bitset<256>> seen(C::kinds.size());
     return seen;
 }
 
-template <class C> int differs(const typename C::setup& setup, const typename C::call& c) {
+template <class C>
+int differs(const typename C::setup& setup, const typename C::call& c) {
     std::fprintf(stderr, "tape: not what the model says: %s", C::kinds[c.kind].name);
     show(stderr, c);
     show(stderr, setup);
@@ -75,7 +80,8 @@ int play(tape& t, C& it, typename C::model& model, typename C::setup& setup, sou
     return agrees<C>(model, c) ? 0 : differs<C>(setup, c);
 }
 
-template <class C> int check(tape& t, C& it, const typename C::model& model) {
+template <class C>
+int check(tape& t, C& it, const typename C::model& model) {
     typename C::model there;
     const std::string wrong = it.verify(t.may_fail);
     if (!wrong.empty())
@@ -86,7 +92,8 @@ template <class C> int check(tape& t, C& it, const typename C::model& model) {
     return wrong.empty() && there == model ? 0 : -1;
 }
 
-template <class C> int run_tape(tape& t) {
+template <class C>
+int run_tape(tape& t) {
     source from(t);
     typename C::setup setup(from);
     checked_memory memory;
@@ -108,9 +115,11 @@ template <class C> int run_tape(tape& t) {
     return it->end(&model) && !memory.blocks ? ret : -1;
 }
 
-// After all tapes: 0 if each error that the description names has occurred, but for ENOMEM. list: prints the
-// calls with their errors, for tests/headers, which compares them with the comments of the header.
-template <class C> int all_errors_seen(bool list) {
+// After all tapes: 0 if each error that the description names has occurred, but for ENOMEM. list:
+// prints the calls with their errors, for tests/headers, which compares them with the comments of
+// the header.
+template <class C>
+int all_errors_seen(bool list) {
     int missing = 0;
     for (unsigned i = 0; i < C::kinds.size(); i++) {
         if (!C::kinds[i].weight)
@@ -122,7 +131,8 @@ template <class C> int all_errors_seen(bool list) {
             if (list)
                 std::printf(" %d", error);
             else if (!seen)
-                std::fprintf(stderr, "tape: %s never returned \"%s\"\n", C::kinds[i].name, std::strerror(error));
+                std::fprintf(stderr, "tape: %s never returned \"%s\"\n", C::kinds[i].name,
+                             std::strerror(error));
             missing += !seen;
         }
         if (list)

@@ -25,13 +25,15 @@ public:
         return h ^ h >> 29;
     }
 
-    // The item that begins at the key, that covers it, that begins there or behind it, or before it;
-    // the first one that has a key of [key, last]. nullptr: none.
+    // The item that begins at the key, that covers it, that begins there or behind it, or before
+    // it; the first one that has a key of [key, last]. nullptr: none.
     lath_item* exact(std::uint64_t key) { return with(oracle_exact, key); }
     lath_item* covers(std::uint64_t key) { return overlap(key, key); }
     lath_item* ceiling(std::uint64_t key) { return with(oracle_ceiling, key); }
     lath_item* floor(std::uint64_t key) { return with(oracle_floor, key); }
-    lath_item* overlap(std::uint64_t key, std::uint64_t last) { return with(oracle_overlap, key, last); }
+    lath_item* overlap(std::uint64_t key, std::uint64_t last) {
+        return with(oracle_overlap, key, last);
+    }
     bool is_free(std::uint64_t key, std::uint64_t size) { return !overlap(key, key + (size - 1)); }
 
     // How many items begin in front of the key.
@@ -44,12 +46,16 @@ public:
         if (from > last)
             return {};
         const auto begin = items.begin() + static_cast<std::ptrdiff_t>(rank(from));
-        return {begin, last < ~0ull ? items.begin() + static_cast<std::ptrdiff_t>(rank(last + 1)) : items.end()};
+        return {begin, last < ~0ull ? items.begin() + static_cast<std::ptrdiff_t>(rank(last + 1))
+                                    : items.end()};
     }
 
-    void insert(const lath_item& it) { items.insert(items.begin() + static_cast<std::ptrdiff_t>(rank(it.key)), it); }
+    void insert(const lath_item& it) {
+        items.insert(items.begin() + static_cast<std::ptrdiff_t>(rank(it.key)), it);
+    }
     void remove(const lath_item* it) { items.erase(items.begin() + (it - items.data())); }
-    // Takes [key, last] out of the items: what sticks out of it stays. Returns those that it covered.
+    // Takes [key, last] out of the items: what sticks out of it stays. Returns those that it
+    // covered.
     std::vector<lath_item> cut(std::uint64_t key, std::uint64_t last) {
         std::vector<lath_item> gone;
         while (const lath_item* there = overlap(key, last)) {
@@ -68,7 +74,8 @@ public:
     oracle view() { return {items.data(), items.size()}; }
 
 private:
-    template <class Find, class... Keys> lath_item* with(Find find, Keys... keys) {
+    template <class Find, class... Keys>
+    lath_item* with(Find find, Keys... keys) {
         oracle o = view();
         return find(&o, keys...);
     }

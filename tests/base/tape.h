@@ -2,10 +2,10 @@
 /*
  * tape.h - a tape of bytes, run as calls on a structure and on a plain oracle, and compared.
  *
- * A structure brings tape_plan and tape_run (index/tape.c, holes/tape.c, space/tape.c). Four hosts
- * run them: random tapes (tape_model.c), tapes with a failing allocation (tape_oom.c), tapes under
- * each form of the vector code (tape_isa.c), tapes chosen by coverage (tape_fuzz.c). One tape runs
- * at a time, so that the structure and its oracle are static.
+ * A structure brings tape_plan and tape_run, by its description (calls.hpp) or itself
+ * (space/tape.c). Four hosts run them: random tapes (tape_model.c), tapes with a failing allocation
+ * (tape_oom.c), tapes under each form of the vector code (tape_isa.c), tapes chosen by coverage
+ * (tape_fuzz.c). One tape runs at a time, so that the structure and its oracle may be static.
  */
 #ifndef LATH_TESTS_TAPE_H
 #define LATH_TESTS_TAPE_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// index_calls.hpp - an index of ranges or points (lathwork/index.h, cursor.h, hole.h) described once
-// (base/calls.hpp).
+// index_calls.hpp - an index of ranges or points (lathwork/index.h, cursor.h, hole.h) described
+// once (base/calls.hpp).
 #pragma once
 
 #include "ranges_calls.hpp"
@@ -56,8 +56,12 @@ public:
             keys = domains[at];
             edge = at == domain_of_edges ? 75 : 2;
             const unsigned flags = from.byte(), more = from.byte();
-            config.flags = (flags % 2 ? LATH_NODE_EACH : 0) | (flags / 2 % 4 == 3 ? LATH_GAPPED : 0);
-            config.flags |= more % 8 == 0 ? LATH_HUGE_PAGES : more % 8 == 1 ? LATH_SMALL_PAGES : more % 8 == 2 ? LATH_ANY_CONTEXT : 0;
+            config.flags =
+                (flags % 2 ? LATH_NODE_EACH : 0) | (flags / 2 % 4 == 3 ? LATH_GAPPED : 0);
+            config.flags |= more % 8 == 0   ? LATH_HUGE_PAGES
+                            : more % 8 == 1 ? LATH_SMALL_PAGES
+                            : more % 8 == 2 ? LATH_ANY_CONTEXT
+                                            : 0;
             if (more / 8 % 4 == 0)
                 config.rcu = &lath_rcu_single;
             memory = more / 32 % 2;
@@ -93,7 +97,8 @@ public:
     index_calls(const setup& how, const host& where) : where_(where) {
         lath_config config = how.config;
         config.allocator = where.allocator;
-        void* at = where.place ? where.place(sizeof(lath_index)) : std::aligned_alloc(64, sizeof(lath_index));
+        void* at = where.place ? where.place(sizeof(lath_index))
+                               : std::aligned_alloc(64, sizeof(lath_index));
         if (at && !lath_index_init(static_cast<lath_index*>(at), &config))
             set_ = static_cast<lath_index*>(at);
         else
@@ -108,7 +113,8 @@ public:
     // What is wrong, or "". without_memory: some change has been refused.
     std::string verify(bool without_memory) {
         char report[200] = "";
-        return lath_index_verify(set_, without_memory ? 5 : 6, report, sizeof(report)) ? report : "";
+        return lath_index_verify(set_, without_memory ? 5 : 6, report, sizeof(report)) ? report
+                                                                                       : "";
     }
     void contents(model& m) {
         std::array<lath_item, 64> items;
@@ -116,7 +122,8 @@ public:
         std::size_t n = items.size();
         for (m.items.clear(); n == items.size() && (from || m.items.empty());) {
             n = lath_index_scan(set_, from, last_key, items.data(), items.size(), &from);
-            m.items.insert(m.items.end(), items.begin(), items.begin() + static_cast<std::ptrdiff_t>(n));
+            m.items.insert(m.items.end(), items.begin(),
+                           items.begin() + static_cast<std::ptrdiff_t>(n));
         }
     }
     // Ends it. Returns whether it gave out all that the model has; nullptr: true.
@@ -124,7 +131,8 @@ public:
         std::vector<lath_item> gone;
         lath_index_fini(set_, note, &gone);
         leave(set_);
-        std::sort(gone.begin(), gone.end(), [](const lath_item& a, const lath_item& b) { return a.key < b.key; });
+        std::sort(gone.begin(), gone.end(),
+                  [](const lath_item& a, const lath_item& b) { return a.key < b.key; });
         return !m || gone == m->items;
     }
 
@@ -148,12 +156,14 @@ public:
     // What is in it when the calls of a history begin: inserts, and erases of some.
     static void draw_loaded(setup& s, source& from, std::vector<call>& loaded);
 
-    static void note(void* arg, const lath_item* item) { static_cast<std::vector<lath_item>*>(arg)->push_back(*item); }
+    static void note(void* arg, const lath_item* item) {
+        static_cast<std::vector<lath_item>*>(arg)->push_back(*item);
+    }
     // Of the model of a history, at most.
     static unsigned most_steps(const setup& s, const call& c);
 
     lath_cursor cursor{}; // kept over calls
-    word trimmed = 0;     // likewise
+    word trimmed = 0; // likewise
 
 private:
     void leave(void* at) { where_.leave ? where_.leave(at) : std::free(at); }
@@ -178,8 +188,8 @@ inline void insert_preloaded(index_calls& it, range_call& c) {
     lath_index_preload_release(it.set(), &preload);
 }
 
-// Locks the leaf, and looks at what is in it. Returns what locking returned, or -EFAULT: the leaf is not
-// the key's.
+// Locks the leaf, and looks at what is in it. Returns what locking returned, or -EFAULT: the leaf
+// is not the key's.
 inline int lock_leaf(index_calls& it, lath_cursor& cursor, word key, lath_item& before) {
     word low, last;
     lath_cursor_init(&cursor, it.set());
@@ -316,43 +326,109 @@ inline void erase_range_steps(const range_call& c, std::vector<range_call>& step
 inline std::vector<described<index_calls>> index_changes() {
     using C = index_calls;
     return {
-        {"insert_preloaded, preload, preload_release", 6, effect::once, {EEXIST, ENOMEM, EINVAL}, nullptr, draw_insert, insert_preloaded, insert_agrees},
-        {"cursor_insert, cursor_lock, cursor_locked_floor", 6, effect::once, {EEXIST, ENOMEM, EINVAL}, nullptr, draw_insert, cursor_insert, insert_agrees},
-        {"cursor_erase, cursor_lock, cursor_unlock", 4, effect::once, {ENOENT, ENOMEM}, nullptr, draw_key, cursor_erase,
+        {"insert_preloaded, preload, preload_release",
+         6,
+         effect::once,
+         {EEXIST, ENOMEM, EINVAL},
+         nullptr,
+         draw_insert,
+         insert_preloaded,
+         insert_agrees},
+        {"cursor_insert, cursor_lock, cursor_locked_floor",
+         6,
+         effect::once,
+         {EEXIST, ENOMEM, EINVAL},
+         nullptr,
+         draw_insert,
+         cursor_insert,
+         insert_agrees},
+        {"cursor_erase, cursor_lock, cursor_unlock",
+         4,
+         effect::once,
+         {ENOENT, ENOMEM},
+         nullptr,
+         draw_key,
+         cursor_erase,
          [](ranges& m, const range_call& c) { return takes(m, m.exact(c.key), c); }},
-        {"insert_batch", 6, effect::apart, {}, nullptr, draw_batch, insert_batch, nullptr,
-         [](const range_call& c, std::vector<range_call>& steps) { each_of<C>("insert_item", c, steps); }},
-        {"erase_batch", 4, effect::apart, {}, nullptr, draw_batch, erase_batch, nullptr,
-         [](const range_call& c, std::vector<range_call>& steps) { each_of<C>("erase_key", c, steps); }},
-        {"erase_key", 0, effect::once, {ENOENT}, nullptr, nullptr, nullptr, // it does not show what it erased
+        {"insert_batch",
+         6,
+         effect::apart,
+         {},
+         nullptr,
+         draw_batch,
+         insert_batch,
+         nullptr,
+         [](const range_call& c, std::vector<range_call>& steps) {
+             each_of<C>("insert_item", c, steps);
+         }},
+        {"erase_batch",
+         4,
+         effect::apart,
+         {},
+         nullptr,
+         draw_batch,
+         erase_batch,
+         nullptr,
+         [](const range_call& c, std::vector<range_call>& steps) {
+             each_of<C>("erase_key", c, steps);
+         }},
+        {"erase_key",
+         0,
+         effect::once,
+         {ENOENT},
+         nullptr,
+         nullptr,
+         nullptr, // it does not show what it erased
          [](ranges& m, const range_call& c) {
              const lath_item* there = m.exact(c.key);
              if (there)
                  m.remove(there);
              return c.ret == (there ? 0 : -ENOENT);
          }},
-        {"erase_item_at", 8, effect::once, {ENOENT}, nullptr, draw_key,
+        {"erase_item_at",
+         8,
+         effect::once,
+         {ENOENT},
+         nullptr,
+         draw_key,
          [](C& it, range_call& c) { c.ret = lath_index_erase_item_at(it.set(), c.key, c.old()); },
          [](ranges& m, const range_call& c) { return takes(m, m.covers(c.key), c); }},
-        {"erase_if", 4, effect::once, {ENOENT, EAGAIN}, nullptr, draw_key,
+        {"erase_if",
+         4,
+         effect::once,
+         {ENOENT, EAGAIN},
+         nullptr,
+         draw_key,
          [](C& it, range_call& c) {
              look_first(it, c);
              c.ret = lath_index_erase_if(it.set(), c.key, c.other, &c.got);
          },
          [](ranges& m, const range_call& c) {
              const lath_item* there = m.exact(c.key);
-             return asks(there, there && there->value == c.other, c) && (c.ret || (m.remove(there), true));
+             return asks(there, there && there->value == c.other, c) &&
+                    (c.ret || (m.remove(there), true));
          }},
-        {"erase_sized", 4, effect::once, {ENOENT, EAGAIN}, nullptr, draw_change,
+        {"erase_sized",
+         4,
+         effect::once,
+         {ENOENT, EAGAIN},
+         nullptr,
+         draw_change,
          [](C& it, range_call& c) {
              look_first(it, c);
              c.ret = lath_index_erase_sized(it.set(), c.key, c.size, &c.got);
          },
          [](ranges& m, const range_call& c) {
              const lath_item* there = m.exact(c.key);
-             return asks(there, there && there->size == c.size, c) && (c.ret || (m.remove(there), true));
+             return asks(there, there && there->size == c.size, c) &&
+                    (c.ret || (m.remove(there), true));
          }},
-        {"replace_if", 4, effect::once, {ENOENT, EAGAIN}, nullptr, draw_change,
+        {"replace_if",
+         4,
+         effect::once,
+         {ENOENT, EAGAIN},
+         nullptr,
+         draw_change,
          [](C& it, range_call& c) {
              const word value = c.value;
              look_first(it, c);
@@ -361,7 +437,8 @@ inline std::vector<described<index_calls>> index_changes() {
          },
          [](ranges& m, const range_call& c) {
              lath_item* there = m.exact(c.key);
-             const bool holds = there && there->value == c.other, right = c.ret ? asks(there, holds, c) : holds;
+             const bool holds = there && there->value == c.other,
+                        right = c.ret ? asks(there, holds, c) : holds;
              if (holds)
                  there->value = c.value;
              return right;
@@ -372,18 +449,43 @@ inline std::vector<described<index_calls>> index_changes() {
 inline std::vector<described<index_calls>> index_changes_of_ranges() {
     using C = index_calls;
     return {
-        {"erase_part", 6, effect::once, {ENOENT, EAGAIN, EINVAL, ENOMEM}, have_sizes, draw_change,
+        {"erase_part",
+         6,
+         effect::once,
+         {ENOENT, EAGAIN, EINVAL, ENOMEM},
+         have_sizes,
+         draw_change,
          [](C& it, range_call& c) {
              look_first(it, c);
              const lath_item part = c.item();
              c.ret = lath_index_erase_part(it.set(), &part, c.old());
          },
          erase_part_agrees},
-        {"join", 5, effect::once, {ENOENT, ECANCELED, EINVAL}, have_sizes, draw_key, join, join_agrees},
-        {"erase_range", 5, effect::apart, {EINVAL}, have_sizes, draw_change,
-         [](C& it, range_call& c) { c.ret = lath_index_erase_range(it.set(), c.key, c.size, C::note, &c.items); },
-         erase_range_agrees, erase_range_steps},
-        {"store_range", 8, effect::once, {EINVAL, ENOMEM}, have_sizes, draw_change,
+        {"join",
+         5,
+         effect::once,
+         {ENOENT, ECANCELED, EINVAL},
+         have_sizes,
+         draw_key,
+         join,
+         join_agrees},
+        {"erase_range",
+         5,
+         effect::apart,
+         {EINVAL},
+         have_sizes,
+         draw_change,
+         [](C& it, range_call& c) {
+             c.ret = lath_index_erase_range(it.set(), c.key, c.size, C::note, &c.items);
+         },
+         erase_range_agrees,
+         erase_range_steps},
+        {"store_range",
+         8,
+         effect::once,
+         {EINVAL, ENOMEM},
+         have_sizes,
+         draw_change,
          [](C& it, range_call& c) {
              const lath_item item = c.item();
              c.ret = lath_index_store_range(it.set(), &item, C::note, &c.items);
@@ -402,12 +504,13 @@ inline std::vector<described<index_calls>> index_changes_of_ranges() {
 
 inline void lookup_pin(index_calls& it, range_call& c) {
     c.next = 0; // references that are held
-    const lath_pin how = {[](void* arg, const lath_item*) {
-                              auto* call = static_cast<range_call*>(arg);
-                              call->next += call->how % 8 != 0;
-                              return call->how % 8 ? 1 : 0;
-                          },
-                          [](void* arg, const lath_item*) { static_cast<range_call*>(arg)->next--; }, &c};
+    const lath_pin how = {
+        [](void* arg, const lath_item*) {
+            auto* call = static_cast<range_call*>(arg);
+            call->next += call->how % 8 != 0;
+            return call->how % 8 ? 1 : 0;
+        },
+        [](void* arg, const lath_item*) { static_cast<range_call*>(arg)->next--; }, &c};
     c.ret = lath_index_lookup_pin(it.set(), c.key, &how, &c.got);
     if (c.next != !c.ret)
         c.ret = -EFAULT;
@@ -434,7 +537,8 @@ inline void scan(index_calls& it, range_call& c) {
     if (c.how % 4 == 0) {
         n = lath_index_scan(it.set(), c.key, c.other, items.data(), c.size, &c.next);
     } else if (c.how % 4 == 1) {
-        n = lath_index_scan_values(it.set(), c.key, c.other, keys.data(), values.data(), c.size, &c.next);
+        n = lath_index_scan_values(it.set(), c.key, c.other, keys.data(), values.data(), c.size,
+                                   &c.next);
     } else if (c.how % 4 == 2) {
         auto visit = [](void* arg, const word* of, const word* with, std::size_t count) {
             auto* call = static_cast<range_call*>(arg);
@@ -442,7 +546,8 @@ inline void scan(index_calls& it, range_call& c) {
                 call->items.push_back({of[i], 0, with[i]});
             return call->items.size() == call->size ? 1 : 0;
         };
-        const int ret = c.size ? lath_index_visit_values(it.set(), c.key, c.other, c.size, visit, &c) : 0;
+        const int ret =
+            c.size ? lath_index_visit_values(it.set(), c.key, c.other, c.size, visit, &c) : 0;
         c.ret = ret == (c.size && c.items.size() == c.size) ? 0 : -EFAULT;
         return;
     } else {
@@ -521,7 +626,8 @@ inline void walk(index_calls& it, range_call& c) {
     lath_item item{};
     lath_cursor_init(&cursor, it.set());
     bool up = c.how % 2;
-    int ok = up ? lath_cursor_seek(&cursor, c.key, &item) : lath_cursor_seek_floor(&cursor, c.key, &item);
+    int ok = up ? lath_cursor_seek(&cursor, c.key, &item)
+                : lath_cursor_seek_floor(&cursor, c.key, &item);
     word from = c.key;
     for (unsigned i = 0;; i++) {
         ok = ok && !index_calls::beside(c, item);
@@ -546,45 +652,117 @@ inline void walk_steps(const range_call& c, std::vector<range_call>& steps) {
 inline std::vector<described<index_calls>> index_looks() {
     using C = index_calls;
     return {
-        {"lookup_item_rcu", 3, effect::once, {ENOENT}, nullptr, draw_key,
+        {"lookup_item_rcu",
+         3,
+         effect::once,
+         {ENOENT},
+         nullptr,
+         draw_key,
          [](C& it, range_call& c) {
              lath_rcu_auto.read_lock();
              c.ret = lath_index_lookup_item_rcu(it.set(), c.key, &c.got);
              lath_rcu_auto.read_unlock();
          },
          [](ranges& m, const range_call& c) { return finds(m.covers(c.key), c); }},
-        {"lookup_pin", 3, effect::once, {ENOENT, EBUSY}, nullptr, draw_key, lookup_pin,
+        {"lookup_pin",
+         3,
+         effect::once,
+         {ENOENT, EBUSY},
+         nullptr,
+         draw_key,
+         lookup_pin,
          [](ranges& m, const range_call& c) {
              const lath_item* there = m.covers(c.key);
-             return c.ret == (!there ? -ENOENT : c.how % 8 ? 0 : -EBUSY) && (!there || oracle_same(there, &c.got));
+             return c.ret == (!there      ? -ENOENT
+                              : c.how % 8 ? 0
+                                          : -EBUSY) &&
+                    (!there || oracle_same(there, &c.got));
          }},
-        {"lookup_batch", 5, effect::apart, {}, nullptr, draw_batch, lookup_batch, nullptr,
-         [](const range_call& c, std::vector<range_call>& steps) { each_of<C>("lookup_item", c, steps); }},
-        {"overlap_item", 6, effect::once, {ENOENT, EINVAL}, nullptr, draw_change,
+        {"lookup_batch",
+         5,
+         effect::apart,
+         {},
+         nullptr,
+         draw_batch,
+         lookup_batch,
+         nullptr,
+         [](const range_call& c, std::vector<range_call>& steps) {
+             each_of<C>("lookup_item", c, steps);
+         }},
+        {"overlap_item",
+         6,
+         effect::once,
+         {ENOENT, EINVAL},
+         nullptr,
+         draw_change,
          [](C& it, range_call& c) {
              c.ret = lath_index_overlap_item(it.set(), c.key, c.size, &c.got);
              it.see(c);
          },
-         [](ranges& m, const range_call& c) { return c.wraps() ? c.ret == -EINVAL : finds(m.overlap(c.key, c.last()), c); }},
-        {"floor_item", 6, effect::once, {ENOENT}, nullptr, draw_key,
+         [](ranges& m, const range_call& c) {
+             return c.wraps() ? c.ret == -EINVAL : finds(m.overlap(c.key, c.last()), c);
+         }},
+        {"floor_item",
+         6,
+         effect::once,
+         {ENOENT},
+         nullptr,
+         draw_key,
          [](C& it, range_call& c) {
              c.ret = lath_index_floor_item(it.set(), c.key, &c.got);
              it.see(c);
          },
          [](ranges& m, const range_call& c) { return finds(m.floor(c.key), c); }},
-        {"starts", 0, effect::once, {ENOENT}, nullptr, nullptr, nullptr, // a look of a scan, which may show no size
+        {"starts",
+         0,
+         effect::once,
+         {ENOENT},
+         nullptr,
+         nullptr,
+         nullptr, // a look of a scan, which may show no size
          [](ranges& m, const range_call& c) {
              const lath_item* there = m.exact(c.key);
-             return c.ret == (there ? 0 : -ENOENT) && (!there || (c.got.value == there->value && (!c.got.size || c.got.size == there->size)));
+             return c.ret == (there ? 0 : -ENOENT) &&
+                    (!there ||
+                     (c.got.value == there->value && (!c.got.size || c.got.size == there->size)));
          }},
-        {"scan, scan_values, visit_values, scan_back", 14, effect::apart, {}, nullptr, draw_scan, scan, scan_agrees, scan_steps},
-        {"cursor_seek, cursor_seek_floor, cursor_next, cursor_prev, cursor_init", 8, effect::alone, {}, nullptr, draw_key, step_cursor, cursor_agrees},
+        {"scan, scan_values, visit_values, scan_back",
+         14,
+         effect::apart,
+         {},
+         nullptr,
+         draw_scan,
+         scan,
+         scan_agrees,
+         scan_steps},
+        {"cursor_seek, cursor_seek_floor, cursor_next, cursor_prev, cursor_init",
+         8,
+         effect::alone,
+         {},
+         nullptr,
+         draw_key,
+         step_cursor,
+         cursor_agrees},
         {"walk", 3, effect::apart, {}, nullptr, draw_key, walk, nullptr, walk_steps},
-        {"clone", 1, effect::apart, {ENOMEM}, nullptr, nullptr, clone,
-         [](ranges& m, const range_call& c) { return !c.ret && c.items == m.items; }, scan_steps},
-        {"rank", 3, effect::alone, {EINVAL}, nullptr, draw_key,
+        {"clone",
+         1,
+         effect::apart,
+         {ENOMEM},
+         nullptr,
+         nullptr,
+         clone,
+         [](ranges& m, const range_call& c) { return !c.ret && c.items == m.items; },
+         scan_steps},
+        {"rank",
+         3,
+         effect::alone,
+         {EINVAL},
+         nullptr,
+         draw_key,
          [](C& it, range_call& c) { c.ret = lath_index_rank(it.set(), c.key); },
-         [](ranges& m, const range_call& c) { return c.ret == (c.of->ranks ? static_cast<std::int64_t>(m.rank(c.key)) : -EINVAL); }},
+         [](ranges& m, const range_call& c) {
+             return c.ret == (c.of->ranks ? static_cast<std::int64_t>(m.rank(c.key)) : -EINVAL);
+         }},
     };
 }
 
@@ -612,13 +790,19 @@ inline void fill_steps(const range_call& c, std::vector<range_call>& steps) {
 }
 
 inline std::vector<described<index_calls>> index_fill() {
-    return {{"fill_holes", 2, effect::alone, {}, [](const range_setup& s) { return s.holes; },
+    return {{"fill_holes",
+             2,
+             effect::alone,
+             {},
+             [](const range_setup& s) { return s.holes; },
              [](range_setup& s, source& from, range_call& c) {
                  draw_hole(s, from, c);
                  c.want.policy = static_cast<lath_hole_policy>(c.want.policy % LATH_HOLE_EXACT);
                  c.want.size = std::max<word>(c.want.size, s.keys.unit);
              },
-             fill_holes, nullptr, fill_steps}};
+             fill_holes,
+             nullptr,
+             fill_steps}};
 }
 
 // ---- upkeep, and calls that exclude all others ----
@@ -641,7 +825,9 @@ inline void draw_load(range_setup& s, source& from, range_call& c) {
 }
 
 inline bool load_agrees(ranges& m, const range_call& c) {
-    const bool right = std::is_sorted(c.batch.begin(), c.batch.end(), [](const lath_item& a, const lath_item& b) { return a.key < b.key; });
+    const bool right =
+        std::is_sorted(c.batch.begin(), c.batch.end(),
+                       [](const lath_item& a, const lath_item& b) { return a.key < b.key; });
     if (c.ret == -EINVAL)
         return !right && c.other == 2;
     if (!m.items.empty())
@@ -654,7 +840,9 @@ inline bool load_agrees(ranges& m, const range_call& c) {
 // The live entries of the leaves, as they are printed.
 inline void dump(index_calls& it, range_call& c) {
     std::string text;
-    lath_index_dump(it.set(), [](void* arg, const char* piece) { *static_cast<std::string*>(arg) += piece; }, &text);
+    lath_index_dump(
+        it.set(), [](void* arg, const char* piece) { *static_cast<std::string*>(arg) += piece; },
+        &text);
     for (std::size_t line = 0, end; line < text.size(); line = end + 1) {
         end = std::min(text.find('\n', line), text.size());
         if (text.find("\"level\":0", line) > end)
@@ -677,37 +865,82 @@ inline void dump(index_calls& it, range_call& c) {
 inline std::vector<described<index_calls>> index_upkeep() {
     using C = index_calls;
     return {
-        {"clear", 1, effect::alone, {}, nullptr, [](range_setup& s, source&, range_call&) { s.next = "load_sorted"; },
+        {"clear",
+         1,
+         effect::alone,
+         {},
+         nullptr,
+         [](range_setup& s, source&, range_call&) { s.next = "load_sorted"; },
          [](C& it, range_call& c) { c.ret = lath_index_clear(it.set(), C::note, &c.items); },
          [](ranges& m, const range_call& c) {
-             const bool right = c.items == m.items && static_cast<std::size_t>(c.ret) == m.items.size();
+             const bool right =
+                 c.items == m.items && static_cast<std::size_t>(c.ret) == m.items.size();
              m.items.clear();
              return right;
          }},
-        {"load_sorted", 1, effect::alone, {EBUSY, EINVAL, ENOMEM}, nullptr, draw_load, load, load_agrees},
-        {"trim", 4, effect::none, {}, nullptr, draw_key,
+        {"load_sorted",
+         1,
+         effect::alone,
+         {EBUSY, EINVAL, ENOMEM},
+         nullptr,
+         draw_load,
+         load,
+         load_agrees},
+        {"trim",
+         4,
+         effect::none,
+         {},
+         nullptr,
+         draw_key,
          [](C& it, range_call& c) {
              if (c.how % 4 == 0 || c.of->together)
                  it.trimmed = 0;
              for (unsigned i = 0; i < 3; i++)
                  lath_index_trim(it.set(), c.how / 4, &it.trimmed);
          }},
-        {"get_stats", 1, effect::alone, {}, nullptr, nullptr,
+        {"get_stats",
+         1,
+         effect::alone,
+         {},
+         nullptr,
+         nullptr,
          [](C& it, range_call& c) {
              lath_index_stats stats{};
              lath_index_get_stats(it.set(), &stats);
              c.ret = static_cast<std::int64_t>(stats.items);
-             c.other = stats.bytes && stats.leaves && stats.levels && stats.leaves * 64 >= stats.items;
+             c.other =
+                 stats.bytes && stats.leaves && stats.levels && stats.leaves * 64 >= stats.items;
          },
-         [](ranges& m, const range_call& c) { return static_cast<std::size_t>(c.ret) == m.items.size() && c.other; }},
-        {"dump", 1, effect::alone, {}, nullptr, nullptr, dump,
+         [](ranges& m, const range_call& c) {
+             return static_cast<std::size_t>(c.ret) == m.items.size() && c.other;
+         }},
+        {"dump",
+         1,
+         effect::alone,
+         {},
+         nullptr,
+         nullptr,
+         dump,
          [](ranges& m, const range_call& c) { return c.items == m.items; }},
-        {"prepare", 1, effect::none, {}, nullptr, nullptr, [](C& it, range_call&) { lath_index_prepare(it.set()); }},
-        {"prefetch", 1, effect::none, {}, nullptr, draw_key, [](C& it, range_call& c) { lath_index_prefetch(it.set(), c.key); }},
+        {"prepare",
+         1,
+         effect::none,
+         {},
+         nullptr,
+         nullptr,
+         [](C& it, range_call&) { lath_index_prepare(it.set()); }},
+        {"prefetch",
+         1,
+         effect::none,
+         {},
+         nullptr,
+         draw_key,
+         [](C& it, range_call& c) { lath_index_prefetch(it.set(), c.key); }},
     };
 }
 
-template <class T> std::vector<T> joined(std::initializer_list<std::vector<T>> parts) {
+template <class T>
+std::vector<T> joined(std::initializer_list<std::vector<T>> parts) {
     std::vector<T> all;
     for (const auto& part : parts)
         all.insert(all.end(), part.begin(), part.end());
@@ -715,14 +948,19 @@ template <class T> std::vector<T> joined(std::initializer_list<std::vector<T>> p
 }
 
 inline const std::vector<described<index_calls>> index_calls::kinds =
-    joined({range_changes<index_calls, index_api>(), index_changes(), index_changes_of_ranges(), range_looks<index_calls, index_api>(),
-            index_looks(), range_holes<index_calls, index_api>(), index_fill(), index_upkeep()});
+    joined({range_changes<index_calls, index_api>(), index_changes(), index_changes_of_ranges(),
+            range_looks<index_calls, index_api>(), index_looks(),
+            range_holes<index_calls, index_api>(), index_fill(), index_upkeep()});
 
 inline void index_calls::draw_loaded(setup& s, source& from, std::vector<call>& loaded) {
-    const unsigned n = from.below(static_cast<unsigned>(s.keys.units) + 1), away = from.below(2) ? from.below(n + 1) : 0;
+    const unsigned n = from.below(static_cast<unsigned>(s.keys.units) + 1),
+                   away = from.below(2) ? from.below(n + 1) : 0;
     for (unsigned i = 0; i < n + away + 1; i++) {
         call c(s);
-        c.kind = kind_of<index_calls>(i < n ? "insert_item" : i < n + away ? "erase_item" : from.one_in(4) ? "prepare" : "prefetch");
+        c.kind = kind_of<index_calls>(i < n            ? "insert_item"
+                                      : i < n + away   ? "erase_item"
+                                      : from.one_in(4) ? "prepare"
+                                                       : "prefetch");
         i < n ? draw_insert(s, from, c) : draw_key(s, from, c);
         loaded.push_back(c);
     }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Threads on a few points of one index (index_calls.hpp), every call recorded with when it began and
-// ended, and each history explained or not. On both sides of the points the threads insert and erase
-// items of their own, which nobody asks for: so the leaf under the points is split, shared and merged
-// all the time. The index is built with its delay points, where a thread often lets another one go on:
-// in the middle of a split, with a leaf locked, between finding a leaf and believing what is in it.
+// Threads on a few points of one index (index_calls.hpp), every call recorded with when it began
+// and ended, and each history explained or not. On both sides of the points the threads insert and
+// erase items of their own, which nobody asks for: so the leaf under the points is split, shared
+// and merged all the time. The index is built with its delay points, where a thread often lets
+// another one go on: in the middle of a split, with a leaf locked, between finding a leaf and
+// believing what is in it.
 #include "index_calls.hpp"
 
 #include <atomic>
@@ -59,7 +60,8 @@ public:
                 else
                     std::this_thread::yield();
             made.clear();
-            for (unsigned steps = 0, i = 0; i < most_calls && steps < history<index_calls>::most / threads; i++) {
+            for (unsigned steps = 0, i = 0;
+                 i < most_calls && steps < history<index_calls>::most / threads; i++) {
                 churn();
                 steps += record(history<index_calls>::most / threads - steps);
                 if (draw(&random_, 8) == 0)
@@ -88,7 +90,8 @@ private:
     void churn() {
         if (draw(&random_, 2))
             return;
-        const word base = draw(&random_, 2) ? window + points * stride : window - fillers * filler_gap;
+        const word base =
+            draw(&random_, 2) ? window + points * stride : window - fillers * filler_gap;
         if (draw(&random_, 3) == 0) {
             for (word i = 0; i < fillers; i++)
                 lath_index_erase_item(it_.set(), base + i * filler_gap + id_, nullptr);
@@ -111,7 +114,9 @@ private:
 ranges content(index_calls& it) {
     ranges all;
     it.contents(all);
-    std::erase_if(all.items, [](const lath_item& i) { return i.key < window || i.key >= window + points * stride; });
+    std::erase_if(all.items, [](const lath_item& i) {
+        return i.key < window || i.key >= window + points * stride;
+    });
     return all;
 }
 
@@ -169,8 +174,10 @@ bool run(unsigned flags, word seed, std::chrono::seconds duration) {
     for (auto& t : running)
         t.join();
     const std::string wrong = it.verify(true);
-    std::printf("lin_test: flags %u, seed %llu: %u histories, %llu pairs overlapped: %s %s\n", flags, static_cast<unsigned long long>(seed),
-                rounds, static_cast<unsigned long long>(overlapping), right ? "explained" : "the last one is not", wrong.c_str());
+    std::printf("lin_test: flags %u, seed %llu: %u histories, %llu pairs overlapped: %s %s\n",
+                flags, static_cast<unsigned long long>(seed), rounds,
+                static_cast<unsigned long long>(overlapping),
+                right ? "explained" : "the last one is not", wrong.c_str());
     it.end(nullptr);
     return right && wrong.empty() && overlapping;
 }
@@ -178,8 +185,9 @@ bool run(unsigned flags, word seed, std::chrono::seconds duration) {
 } // namespace
 
 int main(int argc, char** argv) {
-    const word seed = argc > 1 ? std::strtoull(argv[1], nullptr, 0)
-                               : static_cast<word>(std::chrono::system_clock::now().time_since_epoch().count());
+    const word seed =
+        argc > 1 ? std::strtoull(argv[1], nullptr, 0)
+                 : static_cast<word>(std::chrono::system_clock::now().time_since_epoch().count());
     const std::chrono::seconds each(std::getenv("LATH_LONG") ? 300 : 2);
 
     lath_delay_hook = pause;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// ranges_calls.hpp - the calls that all containers of disjoint ranges have, described once (calls.hpp): an
-// index (index_calls.hpp) and a small container (small/small_calls.hpp).
+// ranges_calls.hpp - the calls that all containers of disjoint ranges have, described once
+// (calls.hpp): an index (index_calls.hpp) and a small container (small/small_calls.hpp).
 #pragma once
 
 #include "base/calls.hpp"
@@ -17,8 +17,8 @@ namespace calls {
 
 constexpr word last_key = ~word{0};
 
-// The domain of keys: `units` units of `unit` keys from `low` on, one by one, in clusters far apart, or
-// scattered over all keys.
+// The domain of keys: `units` units of `unit` keys from `low` on, one by one, in clusters far
+// apart, or scattered over all keys.
 struct key_domain {
     word low, unit, units;
     enum { one_by_one, clusters, scattered } how = one_by_one;
@@ -40,8 +40,18 @@ constexpr key_domain domains[] = {
 };
 constexpr unsigned domain_of_edges = 5;
 
-constexpr word edges[] = {0, 1, 2, 3, (1ull << 32) - 1, (1ull << 63) - 1, 1ull << 63, (1ull << 63) + 1,
-                          last_key - 3, last_key - 2, last_key - 1, last_key};
+constexpr word edges[] = {0,
+                          1,
+                          2,
+                          3,
+                          (1ull << 32) - 1,
+                          (1ull << 63) - 1,
+                          1ull << 63,
+                          (1ull << 63) + 1,
+                          last_key - 3,
+                          last_key - 2,
+                          last_key - 1,
+                          last_key};
 
 struct range_setup {
     bool points = false, ranks = false, holes = false;
@@ -97,7 +107,9 @@ struct range_setup {
         static constexpr unsigned shifts[] = {64, 60, 58, 56, 48, 40, 17, 0};
         const unsigned shift = any_width ? from.pick(shifts) : 0;
         values++;
-        return !any_width ? values : shift == 64 ? 0 : (from.below(65536) + 1) * 0x9e3779b97f4a7c15u >> shift;
+        return !any_width    ? values
+               : shift == 64 ? 0
+                             : (from.below(65536) + 1) * 0x9e3779b97f4a7c15u >> shift;
     }
 };
 
@@ -128,17 +140,24 @@ struct range_call {
 
 inline void print(std::FILE* out, const range_call& c) {
     auto show = [](word n) { return static_cast<unsigned long long>(n); };
-    std::fprintf(out, " key %#llx size %#llx value %llu other %#llx how %u", show(c.key), show(c.size), show(c.value), show(c.other), c.how);
+    std::fprintf(out, " key %#llx size %#llx value %llu other %#llx how %u", show(c.key),
+                 show(c.size), show(c.value), show(c.other), c.how);
     if (c.want.size || c.want.high)
-        std::fprintf(out, ", a hole of %#llx align %#llx in [%#llx, %#llx) below %#llx hint %#llx policy %d", show(c.want.size),
-                     show(c.want.align), show(c.want.low), show(c.want.high), show(c.want.below), show(c.want.hint), c.want.policy);
-    std::fprintf(out, ": %lld, %#llx+%#llx=%llu next %#llx, %zu items [%llu, %llu]\n", static_cast<long long>(c.ret), show(c.got.key),
-                 show(c.got.size), show(c.got.value), show(c.next), c.items.size(), show(c.called), show(c.returned));
+        std::fprintf(out,
+                     ", a hole of %#llx align %#llx in [%#llx, %#llx) below %#llx hint "
+                     "%#llx policy %d",
+                     show(c.want.size), show(c.want.align), show(c.want.low), show(c.want.high),
+                     show(c.want.below), show(c.want.hint), c.want.policy);
+    std::fprintf(out, ": %lld, %#llx+%#llx=%llu next %#llx, %zu items [%llu, %llu]\n",
+                 static_cast<long long>(c.ret), show(c.got.key), show(c.got.size),
+                 show(c.got.value), show(c.next), c.items.size(), show(c.called), show(c.returned));
 }
 
 inline void print(std::FILE* out, const range_setup& s) {
-    std::fprintf(out, "  %s%s%s, keys from %#llx on, %llu times %#llx\n", s.points ? "points" : "ranges", s.ranks ? ", ranks" : "",
-                 s.holes ? ", holes" : "", static_cast<unsigned long long>(s.keys.low), static_cast<unsigned long long>(s.keys.units),
+    std::fprintf(out, "  %s%s%s, keys from %#llx on, %llu times %#llx\n",
+                 s.points ? "points" : "ranges", s.ranks ? ", ranks" : "", s.holes ? ", holes" : "",
+                 static_cast<unsigned long long>(s.keys.low),
+                 static_cast<unsigned long long>(s.keys.units),
                  static_cast<unsigned long long>(s.keys.unit));
 }
 
@@ -211,9 +230,10 @@ inline void draw_hole(range_setup& s, source& from, range_call& c) {
         c.want.below = a;
     if (how >= 250) {
         constexpr auto no_policy = static_cast<lath_hole_policy>(6);
-        const lath_hole_request wrong[] = {{0, 1, 0, 0, 0, 0, LATH_HOLE_FIRST}, {1, 6, 0, 0, 0, 0, LATH_HOLE_FIRST},
-                                           {1, 1, 9, 9, 0, 0, LATH_HOLE_FIRST}, {last_key - 2, 1, 0, 0, 0, 0, LATH_HOLE_FIRST},
-                                           {1, 4, 0, 0, 0, 5, LATH_HOLE_EXACT}, {1, 1, 0, 0, 0, 0, no_policy}};
+        const lath_hole_request wrong[] = {
+            {0, 1, 0, 0, 0, 0, LATH_HOLE_FIRST}, {1, 6, 0, 0, 0, 0, LATH_HOLE_FIRST},
+            {1, 1, 9, 9, 0, 0, LATH_HOLE_FIRST}, {last_key - 2, 1, 0, 0, 0, 0, LATH_HOLE_FIRST},
+            {1, 4, 0, 0, 0, 5, LATH_HOLE_EXACT}, {1, 1, 0, 0, 0, 0, no_policy}};
         c.want = wrong[how - 250];
     }
 }
@@ -235,7 +255,10 @@ inline bool takes(ranges& m, const lath_item* there, const range_call& c) {
 }
 // The call asked for an item with something that it has (`holds`), or not.
 inline bool asks(const lath_item* there, bool holds, const range_call& c) {
-    return c.ret == (!there ? -ENOENT : holds ? 0 : -EAGAIN) && (!there || (c.blind() && !c.got.size) || oracle_same(there, &c.got));
+    return c.ret == (!there  ? -ENOENT
+                     : holds ? 0
+                             : -EAGAIN) &&
+           (!there || (c.blind() && !c.got.size) || oracle_same(there, &c.got));
 }
 
 inline bool insert_agrees(ranges& m, const range_call& c) {
@@ -248,7 +271,9 @@ inline bool insert_agrees(ranges& m, const range_call& c) {
     if (c.ret != -EEXIST)
         return false;
     const lath_item* there = m.exact(c.got.key);
-    return c.blind() ? !c.got.size : (there && oracle_same(there, &c.got) && there->key <= c.last() && oracle_last(there) >= c.key);
+    return c.blind() ? !c.got.size
+                     : (there && oracle_same(there, &c.got) && there->key <= c.last() &&
+                        oracle_last(there) >= c.key);
 }
 
 inline bool replace_agrees(ranges& m, const range_call& c) {
@@ -291,7 +316,10 @@ inline bool scan_agrees(ranges& m, const range_call& c) {
     if (c.how % 4) // what it shows has no sizes
         for (std::size_t i = 0; !back && i < want.size(); i++)
             want[i].size = 0;
-    return c.items == want && (!all || c.how % 4 == 2 || c.next == (back ? want.back().key - 1 : want.back().key + std::max<word>(want.back().size, 1)));
+    return c.items == want &&
+           (!all || c.how % 4 == 2 ||
+            c.next == (back ? want.back().key - 1
+                            : want.back().key + std::max<word>(want.back().size, 1)));
 }
 
 inline bool hole_agrees(ranges& m, const range_call& c, bool takes) {
@@ -301,7 +329,8 @@ inline bool hole_agrees(ranges& m, const range_call& c, bool takes) {
     if (c.ret != want || want)
         return c.ret == want;
     // beside other calls it is the policy's choice of the holes that the search met
-    if (!(c.of->together ? oracle_serves(&now, &c.want, c.got.key) : oracle_accepts(&now, &c.want, c.got.key)))
+    if (!(c.of->together ? oracle_serves(&now, &c.want, c.got.key)
+                         : oracle_accepts(&now, &c.want, c.got.key)))
         return false;
     if (takes)
         m.insert({c.got.key, c.want.size, c.value});
@@ -316,16 +345,20 @@ inline bool hole_stats_agree(ranges& m, const range_call& c) {
     if (!c.of->holes || c.key > c.other - 1)
         return c.ret == -EINVAL;
     if (!c.key && !c.other && m.items.empty())
-        return !c.ret && stats.holes == 1 && !stats.free; // all 2^64 keys: one too many for the oracle
+        return !c.ret && stats.holes == 1 &&
+               !stats.free; // all 2^64 keys: one too many for the oracle
     oracle_measure(&now, c.key, c.other, &holes);
     if (c.ret || stats.largest != holes.largest || stats.largest_order != holes.order)
         return false;
-    return stats.sampled || (stats.free == holes.free && stats.holes == holes.holes && oracle_permille(&holes, stats.fragmentation_permille) &&
-                             !std::memcmp(stats.histogram, holes.histogram, sizeof(holes.histogram)));
+    return stats.sampled ||
+           (stats.free == holes.free && stats.holes == holes.holes &&
+            oracle_permille(&holes, stats.fragmentation_permille) &&
+            !std::memcmp(stats.histogram, holes.histogram, sizeof(holes.histogram)));
 }
 
 // The elements of a call with many, each a call of this kind.
-template <class C> void each_of(const char* name, const range_call& c, std::vector<range_call>& steps) {
+template <class C>
+void each_of(const char* name, const range_call& c, std::vector<range_call>& steps) {
     for (std::size_t i = 0; i < c.batch.size(); i++) {
         range_call& step = steps.emplace_back(*c.of);
         step.kind = kind_of<C>(name);
@@ -344,56 +377,106 @@ template <class C> void each_of(const char* name, const range_call& c, std::vect
 
 inline bool have_sizes(const range_setup& s) { return !s.points || !s.together; }
 
-template <class C, class Api> std::vector<described<C>> range_changes() {
+template <class C, class Api>
+std::vector<described<C>> range_changes() {
     return {
-        {"insert_item", 60, effect::once, {EEXIST, ENOMEM, EINVAL}, nullptr, draw_insert,
+        {"insert_item",
+         60,
+         effect::once,
+         {EEXIST, ENOMEM, EINVAL},
+         nullptr,
+         draw_insert,
          [](C& it, range_call& c) {
              const lath_item item = c.item();
              c.ret = Api::insert_item(it.set(), &item, c.old());
          },
          insert_agrees},
-        {"erase_item", 28, effect::once, {ENOENT}, nullptr, draw_key,
+        {"erase_item",
+         28,
+         effect::once,
+         {ENOENT},
+         nullptr,
+         draw_key,
          [](C& it, range_call& c) { c.ret = Api::erase_item(it.set(), c.key, c.old()); },
          [](ranges& m, const range_call& c) { return takes(m, m.exact(c.key), c); }},
-        {"replace_item", 8, effect::once, {ENOENT}, nullptr, draw_change,
+        {"replace_item",
+         8,
+         effect::once,
+         {ENOENT},
+         nullptr,
+         draw_change,
          [](C& it, range_call& c) { c.ret = Api::replace_item(it.set(), c.key, c.value, c.old()); },
          replace_agrees},
-        {"resize", 8, effect::once, {ENOENT, EEXIST, EINVAL, ENOMEM}, have_sizes, draw_change,
-         [](C& it, range_call& c) { c.ret = Api::resize(it.set(), c.key, c.size); }, resize_agrees},
-        {"split", 6, effect::once, {ENOENT, EEXIST, ENOMEM}, have_sizes,
+        {"resize",
+         8,
+         effect::once,
+         {ENOENT, EEXIST, EINVAL, ENOMEM},
+         have_sizes,
+         draw_change,
+         [](C& it, range_call& c) { c.ret = Api::resize(it.set(), c.key, c.size); },
+         resize_agrees},
+        {"split",
+         6,
+         effect::once,
+         {ENOENT, EEXIST, ENOMEM},
+         have_sizes,
          [](range_setup& s, source& from, range_call& c) {
              draw_change(s, from, c);
-             if (!s.together || s.room(c.key) > 4 * s.keys.unit) // most keys that are known begin an item
+             if (!s.together ||
+                 s.room(c.key) > 4 * s.keys.unit) // most keys that are known begin an item
                  c.key += c.how % 4 * (s.together ? s.keys.unit : 1);
          },
-         [](C& it, range_call& c) { c.ret = Api::split(it.set(), c.key, c.value); }, split_agrees},
+         [](C& it, range_call& c) { c.ret = Api::split(it.set(), c.key, c.value); },
+         split_agrees},
     };
 }
 
-template <class C, class Api> std::vector<described<C>> range_looks() {
+template <class C, class Api>
+std::vector<described<C>> range_looks() {
     return {
-        {"get", 8, effect::once, {}, nullptr, draw_key,
+        {"get",
+         8,
+         effect::once,
+         {},
+         nullptr,
+         draw_key,
          [](C& it, range_call& c) { c.ret = Api::get(it.set(), c.key, &c.got.value); },
          [](ranges& m, const range_call& c) {
              const lath_item* there = m.covers(c.key);
              return c.ret == !!there && (!there || c.got.value == there->value);
          }},
-        {"lookup_item", 8, effect::once, {ENOENT}, nullptr, draw_key,
+        {"lookup_item",
+         8,
+         effect::once,
+         {ENOENT},
+         nullptr,
+         draw_key,
          [](C& it, range_call& c) { c.ret = Api::lookup_item(it.set(), c.key, &c.got); },
          [](ranges& m, const range_call& c) { return finds(m.covers(c.key), c); }},
-        {"ceiling_item", 6, effect::once, {ENOENT}, nullptr, draw_key,
+        {"ceiling_item",
+         6,
+         effect::once,
+         {ENOENT},
+         nullptr,
+         draw_key,
          [](C& it, range_call& c) {
              c.ret = Api::ceiling_item(it.set(), c.key, &c.got);
              it.see(c);
          },
          [](ranges& m, const range_call& c) { return finds(m.ceiling(c.key), c); }},
-        {"get_batch", 5, effect::apart, {}, nullptr, draw_batch,
+        {"get_batch",
+         5,
+         effect::apart,
+         {},
+         nullptr,
+         draw_batch,
          [](C& it, range_call& c) {
              std::vector<word> keys, values(c.batch.size());
              std::vector<std::uint8_t> hits(c.batch.size());
              for (const lath_item& one : c.batch)
                  keys.push_back(one.key);
-             std::size_t n = Api::get_batch(it.set(), keys.size(), keys.data(), values.data(), hits.data());
+             std::size_t n =
+                 Api::get_batch(it.set(), keys.size(), keys.data(), values.data(), hits.data());
              for (std::size_t i = 0; i < keys.size(); i++) {
                  c.rets.push_back(hits[i]);
                  c.items.push_back({keys[i], 0, values[i]});
@@ -401,35 +484,75 @@ template <class C, class Api> std::vector<described<C>> range_looks() {
              }
              c.ret = n ? -EFAULT : 0; // the number of hits
          },
-         nullptr, [](const range_call& c, std::vector<range_call>& steps) { each_of<C>("get", c, steps); }},
-        {"count_range", 3, effect::alone, {EINVAL}, nullptr, draw_scan,
+         nullptr,
+         [](const range_call& c, std::vector<range_call>& steps) { each_of<C>("get", c, steps); }},
+        {"count_range",
+         3,
+         effect::alone,
+         {EINVAL},
+         nullptr,
+         draw_scan,
          [](C& it, range_call& c) { c.ret = Api::count_range(it.set(), c.key, c.other); },
          [](ranges& m, const range_call& c) {
-             return c.ret == (c.of->ranks ? static_cast<std::int64_t>(m.between(c.key, c.other).size()) : -EINVAL);
+             return c.ret == (c.of->ranks
+                                  ? static_cast<std::int64_t>(m.between(c.key, c.other).size())
+                                  : -EINVAL);
          }},
-        {"select", 3, effect::alone, {ENOENT, EINVAL}, nullptr, draw_key,
+        {"select",
+         3,
+         effect::alone,
+         {ENOENT, EINVAL},
+         nullptr,
+         draw_key,
          [](C& it, range_call& c) { c.ret = Api::select(it.set(), c.how, &c.got); },
          [](ranges& m, const range_call& c) {
-             return c.of->ranks ? finds(c.how < m.items.size() ? &m.items[c.how] : nullptr, c) : c.ret == -EINVAL;
+             return c.of->ranks ? finds(c.how < m.items.size() ? &m.items[c.how] : nullptr, c)
+                                : c.ret == -EINVAL;
          }},
-        {"count", 2, effect::none, {}, nullptr, nullptr,
+        {"count",
+         2,
+         effect::none,
+         {},
+         nullptr,
+         nullptr,
          [](C& it, range_call& c) { c.ret = static_cast<std::int64_t>(Api::count(it.set())); },
-         [](ranges& m, const range_call& c) { return static_cast<std::size_t>(c.ret) == m.items.size(); }},
+         [](ranges& m, const range_call& c) {
+             return static_cast<std::size_t>(c.ret) == m.items.size();
+         }},
     };
 }
 
 // Without holes they refuse: now and then.
-inline bool have_holes(const range_setup& s) { return s.holes || (!s.together && s.knowns % 16 == 0); }
+inline bool have_holes(const range_setup& s) {
+    return s.holes || (!s.together && s.knowns % 16 == 0);
+}
 
-template <class C, class Api> std::vector<described<C>> range_holes() {
+template <class C, class Api>
+std::vector<described<C>> range_holes() {
     return {
-        {"find_hole", 40, effect::once, {ENOSPC, EINVAL}, have_holes, draw_hole,
+        {"find_hole",
+         40,
+         effect::once,
+         {ENOSPC, EINVAL},
+         have_holes,
+         draw_hole,
          [](C& it, range_call& c) { c.ret = Api::find_hole(it.set(), &c.want, &c.got.key); },
          [](ranges& m, const range_call& c) { return hole_agrees(m, c, false); }},
-        {"insert_hole", 70, effect::once, {ENOSPC, EINVAL, ENOMEM}, have_holes, draw_hole,
-         [](C& it, range_call& c) { c.ret = Api::insert_hole(it.set(), &c.want, c.value, &c.got.key); },
+        {"insert_hole",
+         70,
+         effect::once,
+         {ENOSPC, EINVAL, ENOMEM},
+         have_holes,
+         draw_hole,
+         [](C& it, range_call& c) {
+             c.ret = Api::insert_hole(it.set(), &c.want, c.value, &c.got.key);
+         },
          [](ranges& m, const range_call& c) { return hole_agrees(m, c, true); }},
-        {"hole_stats", 5, effect::none, {EINVAL}, have_holes,
+        {"hole_stats",
+         5,
+         effect::none,
+         {EINVAL},
+         have_holes,
          [](range_setup& s, source& from, range_call& c) {
              draw_key(s, from, c);
              c.other = c.how % 4 ? s.key(from) : 0;

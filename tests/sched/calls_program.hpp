@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// calls_program.hpp - a description (base/calls.hpp) under the scheduler: a container that some calls have
-// filled, and then a few calls in each of two or three fibers, explained by some order of them.
+// calls_program.hpp - a description (base/calls.hpp) under the scheduler: a container that some
+// calls have filled, and then a few calls in each of two or three fibers, explained by some order
+// of them.
 #pragma once
 
 #include "program.hpp"
@@ -14,7 +15,8 @@
 
 namespace schedtest {
 
-template <class C> class calls_program : public program {
+template <class C>
+class calls_program : public program {
 public:
     using setup = typename C::setup;
     using call = typename C::call;
@@ -94,7 +96,8 @@ public:
 protected:
     // Draws how the container is made and which points it has, into setup_.
     virtual void draw_setup(calls::source& from) = 0;
-    // Draws a scenario of a certain kind into setup_, loaded_, plan_. Returns its number of fibers; 0: none.
+    // Draws a scenario of a certain kind into setup_, loaded_, plan_. Returns its number of fibers;
+    // 0: none.
     virtual unsigned draw_case(calls::source&) { return 0; }
     // What is wrong beside the results of the calls.
     virtual std::string check_more(const calls::history<C>&) { return ""; }

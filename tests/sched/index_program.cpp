@@ -20,9 +20,11 @@ public:
     const char* name() const override { return "index"; }
 
 private:
-    void draw_setup(source& from) override { setup_.share(from, window, 1, 8 + from.below(points - 7)); }
+    void draw_setup(source& from) override {
+        setup_.share(from, window, 1, 8 + from.below(points - 7));
+    }
 
-    // One scenario in twelve is worth every schedule with one preemption.
+        // One scenario in twelve is worth every schedule with one preemption.
     unsigned draw_case(source& from) override {
         const unsigned what = from.below(24);
         exhausted_ = what < 2;
@@ -44,12 +46,13 @@ private:
         return c;
     }
 
-    // One hole behind an item, searched while an insert in front of the item moves its entry: key
-    // and size may be read of two items.
+    // One hole behind an item, searched while an insert in front of the item moves its entry:
+    // key and size may be read of two items.
     unsigned draw_moved_entry(source& from) {
         const unsigned wide = 2 + from.below(3), hole = 1 + from.below(3);
         const unsigned key = wide + from.below(3), behind = key + 1 + hole;
-        loaded_ = {planned("insert_item", window + key, 1, 1), planned("insert_item", window + behind, 2, 2)};
+        loaded_ = {planned("insert_item", window + key, 1, 1),
+                   planned("insert_item", window + behind, 2, 2)};
         plan_[0] = {search(from, key, behind, hole)};
         plan_[1] = {planned("insert_item", window + key - wide, wide, 3)};
         return 2;
@@ -73,15 +76,17 @@ private:
             return "nodes handed out but not in the tree: " + std::to_string(lost);
         for (const auto& made : made_)
             for (const call& c : made)
-                if (kind_at<index_calls>(c).name == std::string_view("count") && miscounted(c, history.calls()))
+                if (kind_at<index_calls>(c).name == std::string_view("count") &&
+                    miscounted(c, history.calls()))
                     return "a count of " + std::to_string(c.ret) + " items";
         return "";
     }
 
-    // A count is a scan (P2): what is there all the time counts once, what is away all the time not at
-    // all. What a call that stores over others removes is not known.
+    // A count is a scan (P2): what is there all the time counts once, what is away all the time not
+    // at all. What a call that stores over others removes is not known.
     bool miscounted(const call& count, const std::vector<call>& history) const {
-        auto least = static_cast<std::int64_t>(before_.items.size()), most = least, gone = std::int64_t{0};
+        auto least = static_cast<std::int64_t>(before_.items.size()), most = least,
+             gone = std::int64_t{0};
         bool stores = false;
         for (const call& c : history) {
             const bool before = c.returned < count.called, begun = c.called < count.returned;
@@ -96,10 +101,12 @@ private:
             } else if (name == "store_range") {
                 stores = true;
                 most += 2; // itself, and what it cuts in two
-            } else if (name == "join" || name.starts_with("erase") || name.starts_with("cursor_erase")) {
+            } else if (name == "join" || name.starts_with("erase") ||
+                       name.starts_with("cursor_erase")) {
                 gone++;
                 most -= before;
-            } else if (name == "split" || name.starts_with("insert") || name.starts_with("cursor_insert")) {
+            } else if (name == "split" || name.starts_with("insert") ||
+                       name.starts_with("cursor_insert")) {
                 least += before;
                 most++;
             }

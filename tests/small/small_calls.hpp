@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// small_calls.hpp - a small container (lathwork/small.h) described once (base/calls.hpp): the calls of all
-// containers of ranges, and its own. Limits change on the way, so that it is a block, an index of
-// single nodes or one of chunks.
+// small_calls.hpp - a small container (lathwork/small.h) described once (base/calls.hpp): the calls
+// of all containers of ranges, and its own. Limits change on the way, so that it is a block, an
+// index of single nodes or one of chunks.
 #pragma once
 
 #include "index/ranges_calls.hpp"
@@ -86,7 +86,9 @@ public:
         if (lath_small_verify(&set_, report, sizeof(report)))
             return report;
         if (lath_small_index(&set_))
-            return bytes > sizeof(lath_index) && lath_small_value_bytes(&set_) == 8 ? "" : "the bytes of an index";
+            return bytes > sizeof(lath_index) && lath_small_value_bytes(&set_) == 8
+                       ? ""
+                       : "the bytes of an index";
         return bytes == held_ && held_ % 8 == 0 ? "" : "the bytes of a block";
     }
     void contents(model& m) {
@@ -101,8 +103,12 @@ public:
     }
     bool end(const model* m) {
         std::vector<lath_item> gone;
-        lath_small_fini(&set_, [](void* arg, const lath_item* item) { static_cast<std::vector<lath_item>*>(arg)->push_back(*item); },
-                        &gone);
+        lath_small_fini(
+            &set_,
+            [](void* arg, const lath_item* item) {
+                static_cast<std::vector<lath_item>*>(arg)->push_back(*item);
+            },
+            &gone);
         return gone == m->items && !held_ && !lath_small_bytes(&set_);
     }
 
@@ -134,7 +140,8 @@ public:
 private:
     static void* alloc(void* arg, std::size_t size, std::size_t align) {
         auto* it = static_cast<small_calls*>(arg);
-        void* block = it->below_ ? it->below_->alloc(it->below_->ctx, size, align) : std::aligned_alloc(64, (size + 63) / 64 * 64);
+        void* block = it->below_ ? it->below_->alloc(it->below_->ctx, size, align)
+                                 : std::aligned_alloc(64, (size + 63) / 64 * 64);
         if (block) // reclamation frees in its own thread
             __atomic_fetch_add(&it->held_, size, __ATOMIC_RELAXED);
         return block;
@@ -156,7 +163,8 @@ private:
 
 // In a block a new value or a larger size may need memory, and nothing else does.
 inline void small_replace(small_calls& it, range_call& c) {
-    const bool fits = c.value >> 8 * (lath_small_value_bytes(it.set()) % 8) == 0 || lath_small_value_bytes(it.set()) == 8;
+    const bool fits = c.value >> 8 * (lath_small_value_bytes(it.set()) % 8) == 0 ||
+                      lath_small_value_bytes(it.set()) == 8;
     c.ret = lath_small_replace_item(it.set(), c.key, c.value, c.old());
     if (c.ret == -ENOMEM && (fits || lath_small_index(it.set())))
         c.ret = -EFAULT;
@@ -177,11 +185,13 @@ inline void small_scan(small_calls& it, range_call& c) {
     c.next = 1;
     c.how = c.how % 2 ? 3 : 1;
     if (c.how == 3) {
-        const std::size_t n = lath_small_scan_back(it.set(), c.key, c.other, items.data(), c.size, &c.next);
+        const std::size_t n =
+            lath_small_scan_back(it.set(), c.key, c.other, items.data(), c.size, &c.next);
         c.items.assign(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(n));
         return;
     }
-    const std::size_t n = lath_small_scan_values(it.set(), c.key, c.other, keys.data(), values.data(), c.size, &c.next);
+    const std::size_t n = lath_small_scan_values(it.set(), c.key, c.other, keys.data(),
+                                                 values.data(), c.size, &c.next);
     for (std::size_t i = 0; i < n; i++)
         c.items.push_back({keys[i], 0, values[i]});
 }
@@ -191,18 +201,39 @@ inline std::vector<described<small_calls>> small_kinds() {
     auto all = range_changes<C, small_api>();
     for (const auto& part : {range_looks<C, small_api>(), range_holes<C, small_api>()})
         all.insert(all.end(), part.begin(), part.end());
-    all.insert(all.end(), {
-        {"scan_values, scan_back", 14, effect::apart, {}, nullptr, draw_scan, small_scan, scan_agrees},
-        {"set_limit", 3, effect::alone, {EINVAL}, nullptr, draw_key,
-         [](C& it, range_call& c) { c.ret = lath_small_set_limit(it.of_kind(), c.how % 80); },
-         [](ranges&, const range_call& c) { return c.ret == (c.how % 80 > LATH_SMALL_MOST ? -EINVAL : 0); }},
-        {"move, index, bytes, value_bytes, verify", 5, effect::alone, {}, nullptr, nullptr,
-         [](C& it, range_call& c) {
-             c.other = !lath_small_index(it.set());
-             c.ret = it.move();
-         },
-         [](ranges& m, const range_call& c) { return c.ret == (c.other && !m.items.empty()); }},
-    });
+    all.insert(
+        all.end(),
+        {
+            {"scan_values, scan_back",
+             14,
+             effect::apart,
+             {},
+             nullptr,
+             draw_scan,
+             small_scan,
+             scan_agrees},
+            {"set_limit",
+             3,
+             effect::alone,
+             {EINVAL},
+             nullptr,
+             draw_key,
+             [](C& it, range_call& c) { c.ret = lath_small_set_limit(it.of_kind(), c.how % 80); },
+             [](ranges&, const range_call& c) {
+                 return c.ret == (c.how % 80 > LATH_SMALL_MOST ? -EINVAL : 0);
+             }},
+            {"move, index, bytes, value_bytes, verify",
+             5,
+             effect::alone,
+             {},
+             nullptr,
+             nullptr,
+             [](C& it, range_call& c) {
+                 c.other = !lath_small_index(it.set());
+                 c.ret = it.move();
+             },
+             [](ranges& m, const range_call& c) { return c.ret == (c.other && !m.items.empty()); }},
+        });
     for (auto& kind : all)
         if (kind.name == std::string_view("replace_item"))
             kind.make = small_replace, kind.errors.push_back(ENOMEM);

@@ -355,8 +355,9 @@ bool lath_interval_list_true(const struct lath_item *entry, unsigned int class, 
 
 		if (!list->at[i].order)
 			continue;
-		if (i < list->first || list->at[i].order <= order || list->at[i].order > list->orders ||
-		    class_of(span) != class || span > longest || span > KEY_MAX - entry->key)
+		if (i < list->first || list->at[i].order <= order ||
+		    list->at[i].order > list->orders || class_of(span) != class || span > longest ||
+		    span > KEY_MAX - entry->key)
 			return false;
 		order = list->at[i].order;
 		live++;
