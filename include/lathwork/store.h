@@ -164,6 +164,9 @@ LATH_API int lath_store_open(struct lath_store **store, const char *spec,
 /* Closes a store. No other call may run. file: saves it first if it has changed. 0, or the error of
  * the save. The store is freed in both cases; call lath_store_sync() before to be able to retry. */
 LATH_API int lath_store_close(struct lath_store *store);
+/* What close does before it waits for read-side critical sections: file: is saved, and another
+ * store may open it. Only close may follow. 0, or the error of the save. */
+LATH_API int lath_store_leave(struct lath_store *store);
 /* file: saves it if it has changed since it was read or saved. 0 | as lath_store_save() | -ESTALE
  * (see Files). Other stores: 0. */
 LATH_API int lath_store_sync(struct lath_store *store);

@@ -250,24 +250,37 @@ int lath_store_open(struct lath_store **out, const char *spec,
 	return ret;
 }
 
-int lath_store_close(struct lath_store *store)
+int lath_store_leave(struct lath_store *store)
 {
 	LATH_NO_CANCEL;
 	int ret = 0;
 
-	if (!store)
-		return 0;
 	lath_store_reason_begin();
-	if (store->backend) {
-		ret = store->backend->close(store);
-	} else {
-		/* if the file cannot be written, the store ends all the same; the error tells */
-		ret = store->read_only ? 0 : lath_store_sync(store);
-		close_here(store);
-	}
-	/* the lock last: until here no other process may write the file */
+	if (store->backend)
+		return 0;
+	/* if the file cannot be written, it is left all the same; the error tells */
+	if (!store->read_only)
+		ret = lath_store_sync(store);
+	/* the lock behind the save: until here no other process may write the file */
 	if (store->file)
 		leave_file(store->file, true);
+	store->file = NULL;
+	lath_arena_flush(&store->arena); /* so that close() has nothing to wait for one day */
+	return ret;
+}
+
+int lath_store_close(struct lath_store *store)
+{
+	LATH_NO_CANCEL;
+	int ret;
+
+	if (!store)
+		return 0;
+	ret = lath_store_leave(store);
+	if (store->backend)
+		ret = store->backend->close(store);
+	else
+		close_here(store);
 	lath_block_free(store);
 	return ret;
 }

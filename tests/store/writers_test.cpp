@@ -94,6 +94,12 @@ TEST_CASE("of two processes that set, the second is refused until the first has 
     CHECK(ended(helper("one set", path)) == 0);
     CHECK(saved(path, 1) == "first");
     CHECK(saved(path, 2) == "second");
+    REQUIRE(open_file(s, path) == 0);
+    REQUIRE(set(s, 3, "third") == 0);
+    CHECK(lath_store_leave(s.get()) == 0);
+    CHECK(ended(helper("one set", path)) == 0);
+    CHECK(lath_store_close(s.release()) == 0);
+    CHECK(saved(path, 3) == "third");
     CHECK(dir.names() == "s");
 }
 

@@ -74,7 +74,6 @@ pub const LATH_INTERVALS_WORDS: usize = 128 + LATH_INDEX_WORDS / 2;
 #[repr(C)]
 pub struct lathwork_sys_thread {
     pub sections: Cell<usize>,
-    pub postponed: Cell<*mut c_void>,
     pub drops: Cell<usize>,
     pub number: Cell<usize>,
     pub ending: Cell<usize>,
@@ -312,7 +311,7 @@ extern "C" {
     pub fn lathwork_sys_number() -> usize;
     pub fn lathwork_sys_yield(rounds: usize);
     pub fn lathwork_sys_enter();
-    pub fn lathwork_sys_exit() -> *mut c_void;
+    pub fn lathwork_sys_exit();
     /// As the inline functions of the header.
     pub fn lathwork_sys_sortq_insert(queue: *mut lath_sortq, request: *mut lath_request) -> c_int;
     pub fn lathwork_sys_sortq_dispatch(queue: *mut lath_sortq) -> *mut lath_request;

@@ -121,6 +121,7 @@ extern "C" {
         options: *const lath_store_options,
     ) -> c_int;
     pub fn lath_store_close(store: *mut lath_store) -> c_int;
+    pub fn lath_store_leave(store: *mut lath_store) -> c_int;
     pub fn lath_store_sync(store: *mut lath_store) -> c_int;
     pub fn lath_store_remove(spec: *const c_char, why: *mut c_char, why_size: usize) -> c_int;
     pub fn lath_store_read_begin(store: *mut lath_store);

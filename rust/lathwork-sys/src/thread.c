@@ -11,7 +11,6 @@
 
 struct lathwork_sys_thread {
 	size_t sections; /* in how many sections the thread is */
-	void *postponed; /* the crate's list */
 	size_t drops;	 /* how many calls that drop removed values are within each other */
 	size_t number;	 /* of the thread, from 1; 0: not asked for yet */
 	size_t ending;	 /* it runs the end of a container */
@@ -78,11 +77,11 @@ void lathwork_sys_enter(void)
 	lath_rcu_auto.read_lock();
 }
 
-/* End one. Returns the list if it was the outermost one, else NULL. */
-void *lathwork_sys_exit(void)
+/* End one. */
+void lathwork_sys_exit(void)
 {
 	lath_rcu_auto.read_unlock();
-	return --here.sections ? NULL : here.postponed;
+	here.sections--;
 }
 
 /* What the header has as inline functions. */

@@ -519,7 +519,14 @@ impl<K: Bytes, V> BytesMap<K, V> {
 
     /// Removes all entries and drops them.
     pub fn clear(&mut self) {
-        drop_each(Taken::new(self));
+        match Self::try_with(self.options) {
+            Ok(empty) => drop(mem::replace(self, empty)), // waits for nobody
+            Err(NoMemory) => {
+                while let Some(word) = self.first().map(|entry| entry.word) {
+                    drop(self.take_word(word));
+                }
+            }
+        }
     }
 
     /// As [`RangeMap::reclaim`](crate::RangeMap::reclaim).
@@ -540,7 +547,7 @@ impl<K: Bytes, V> Drop for BytesMap<K, V> {
         struct Rest<'a, K: Bytes, V>(&'a mut BytesMap<K, V>);
         impl<K: Bytes, V> Drop for Rest<'_, K, V> {
             fn drop(&mut self) {
-                self.0.clear();
+                drop_each(Taken::new(self.0));
             }
         }
         let (values, nodes) = self.retired.end();
@@ -670,7 +677,7 @@ impl<K: Bytes, V> DoubleEndedIterator for BytesEntries<'_, K, V> {
 
 impl<K: Bytes, V> FusedIterator for BytesEntries<'_, K, V> {}
 
-/// Takes the pairs of a map, in order. The set has their words until its end.
+/// Takes the pairs of a map that ends, in order. The set has their words.
 struct Taken<'a, K: Bytes, V> {
     map: &'a mut BytesMap<K, V>,
     words: [u64; AHEAD],
@@ -720,13 +727,6 @@ impl<K: Bytes, V> Iterator for Taken<'_, K, V> {
         self.at += 1;
         // SAFETY: the pair is looked at once, and the set does not look at it any more.
         unsafe { Some(Owned::new(header_of(word), Some(self.map.set.memory()))) }
-    }
-}
-
-impl<K: Bytes, V> Drop for Taken<'_, K, V> {
-    fn drop(&mut self) {
-        // SAFETY: the set is initialised, and all pairs have been taken.
-        unsafe { sys::lath_bytes_clear(self.map.raw(), None, ptr::null_mut()) };
     }
 }
 

@@ -11,7 +11,6 @@ use lathwork_sys as sys;
 
 const NONE: sys::lathwork_sys_thread = sys::lathwork_sys_thread {
     sections: Cell::new(0),
-    postponed: Cell::new(ptr::null_mut()),
     drops: Cell::new(0),
     number: Cell::new(0),
     ending: Cell::new(0),

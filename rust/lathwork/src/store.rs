@@ -7,7 +7,7 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::mem::{self, MaybeUninit};
 use core::ops::Deref;
-use core::ptr::{self, NonNull};
+use core::ptr;
 use std::any::Any;
 use std::boxed::Box;
 use std::os::unix::ffi::OsStrExt;
@@ -18,8 +18,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use lathwork_sys as sys;
 use sys::store as c;
 
-use crate::section::{outside_sections, this_thread, InSection, Postponed};
-use crate::store_error::{done, done_whole, refused, system, text, unless, StoreError};
+use crate::handle::{rcu, Handle, Structure};
+use crate::memory::Memory;
+use crate::section::{this_thread, InSection};
+use crate::store_error::{
+    done, done_whole, refused, refused_whole, system, text, unless, StoreError,
+};
 
 mod sealed {
     use super::{c, sys};
@@ -261,34 +265,33 @@ impl StoreOptions {
             numa: numa
                 .as_ref()
                 .map_or(ptr::null(), |numa| numa.as_ptr().cast()),
-            rcu: ptr::null(),
+            rcu: match spec.as_bytes().starts_with(b"shm:") {
+                true => ptr::null(), // it has its own
+                false => rcu(),
+            },
             why: ptr::null_mut(),
             why_size: 0,
         };
-        let mut store = ptr::null_mut();
-        // SAFETY: all pointers are valid.
-        let result = unsafe { c::lath_store_open(&mut store, spec.as_ptr().cast(), &options) };
-        done_whole(result.into())?;
-        let open = Box::new(Open {
-            end: Postponed::new(close),
-            store,
-        });
+        let init = |open: *mut Open, _: *const sys::lath_allocator| {
+            // SAFETY: all pointers are valid.
+            unsafe { c::lath_store_open(&mut (*open).0, spec.as_ptr().cast(), &options) }
+        };
+        let open = Handle::new(Memory::default(), init);
         Ok(Store {
-            open: NonNull::from(Box::leak(open)),
+            open: open.map_err(|errno| refused_whole(-i64::from(errno)))?,
             keys: PhantomData,
         })
     }
 }
 
-#[repr(C)]
-struct Open {
-    end: Postponed, // the first field: Store::drop() passes its address
-    store: *mut c::lath_store,
-}
+/// A store, which the C library allocates by itself.
+struct Open(*mut c::lath_store);
 
-unsafe fn close(postponed: *mut Postponed) {
-    let open = Box::from_raw(postponed.cast::<Open>());
-    c::lath_store_close(open.store); // Store::close() has the errors
+impl Structure for Open {
+    const PERIODS: u8 = 2; // as a set of byte keys
+    unsafe fn fini(this: *mut Self) {
+        c::lath_store_close((*this).0);
+    }
 }
 
 /// Removes the shared object of `shm:NAME`. Processes that have it open keep it.
@@ -400,7 +403,7 @@ impl<'a> StoreRange<'a, Vec<u8>> {
 /// All calls but those with `&mut self` run concurrently; those on one key are each one step. A
 /// call that fails changes nothing.
 pub struct Store<K: StoreKey> {
-    open: NonNull<Open>,
+    open: Handle<Open, ()>,
     keys: PhantomData<fn(K)>,
 }
 
@@ -450,7 +453,7 @@ impl<K: StoreKey> Store<K> {
 
     fn raw(&self) -> *mut c::lath_store {
         // SAFETY: it lives as long as the store.
-        unsafe { self.open.as_ref() }.store
+        unsafe { (*self.open.get()).0 }
     }
 
     /// A copy of the value of a key.
@@ -761,11 +764,8 @@ impl<K: StoreKey> Store<K> {
 impl<K: StoreKey> Drop for Store<K> {
     /// Saves it now; its memory may have to wait.
     fn drop(&mut self) {
-        // SAFETY: nobody else has the store, and Open lives until close() is called.
-        unsafe {
-            c::lath_store_sync(self.raw()); // Store::close() has the errors
-            outside_sections(self.open.as_ptr().cast());
-        }
+        // SAFETY: nobody else has the store.
+        unsafe { c::lath_store_leave(self.raw()) }; // Store::close() has the errors
     }
 }
 

@@ -333,6 +333,8 @@ fn others_without_memory() {
         }
         assert_eq!(map.len(), there);
         map.verify().unwrap();
+        map.clear();
+        assert!(map.is_empty());
         intervals.verify().unwrap();
         Ok(all)
     });

@@ -160,6 +160,14 @@ fn a_forgotten_reference_stops_no_drop() {
             assert_eq!(Arc::strong_count(&one), 1); // its values are dropped all the same
             let words: BytesMap<String, u32> = (0..500).map(|i| (i.to_string(), i)).collect();
             words.retain(|_, v| v % 2 == 0);
+            let long = || (0..5000).map(|i| (format!("{i:040}"), i)); // trees below the root
+            let mut words: BytesMap<String, u32> = long().collect();
+            words.retain(|_, v| v % 64 == 0);
+            words.clear();
+            assert!(words.is_empty());
+            words.extend(long());
+            words.retain(|_, v| v % 64 == 0);
+            assert_eq!(words.len(), 79);
         };
         thread::scope(|s| {
             for _ in 0..2 {
@@ -171,12 +179,23 @@ fn a_forgotten_reference_stops_no_drop() {
     });
 }
 
+/// A file for a test and the process it runs itself in.
+#[cfg(feature = "store")]
+fn file(test: &str) -> (std::path::PathBuf, String) {
+    let (variable, name) = (
+        format!("LATHWORK_{test}"),
+        format!("lathwork-{test}-{}", std::process::id()),
+    );
+    let path = env::var_os(&variable).map_or(env::temp_dir().join(name), Into::into);
+    env::set_var(variable, &path);
+    let spec = format!("file:{}", path.display());
+    (path, spec)
+}
+
 #[cfg(feature = "store")]
 #[test]
 fn a_store_that_is_dropped_is_written() {
-    let path = env::temp_dir().join(format!("lathwork-dropped-{}", std::process::id()));
-    let file = env::var("LATHWORK_FILE").unwrap_or(format!("file:{}", path.display()));
-    env::set_var("LATHWORK_FILE", &file);
+    let (path, file) = file("dropped");
     alone("a_store_that_is_dropped_is_written", || {
         let map: PointMap<u32, String> = PointMap::new();
         map.insert(1, String::from("one")).unwrap();
@@ -188,6 +207,39 @@ fn a_store_that_is_dropped_is_written() {
     });
     let store: lathwork::Store<u64> = lathwork::Store::open(&file).unwrap();
     assert_eq!(store.get(&1).unwrap().as_deref(), Some(&b"one"[..]));
+    drop(store);
+    std::fs::remove_file(path).unwrap();
+}
+
+#[cfg(feature = "store")]
+#[test]
+fn a_forgotten_reference_stops_no_store() {
+    let (path, file) = file("forgotten");
+    alone("a_forgotten_reference_stops_no_store", || {
+        let map: PointMap<u32, String> = PointMap::new();
+        map.insert(1, String::from("one")).unwrap();
+        forget(map.get(1));
+        let ends = |before: u32| {
+            let store: lathwork::Store<Vec<u8>> = lathwork::Store::open(&file).unwrap();
+            assert_eq!(store.incr(b"opened", 1), Ok(i64::from(before) + 1));
+            for i in 0..5000u32 {
+                let key = format!("{i:040}").into_bytes();
+                let old = store.get(&key).unwrap();
+                assert_eq!(old.is_some(), before > 0 && i % 64 == 0);
+                store.set(&key, &[7; 100]).unwrap();
+                store.set(&key, &[8; 100]).unwrap();
+                assert!(i % 64 == 0 || store.remove(&key).unwrap());
+            }
+        };
+        for i in 0..2 {
+            thread::scope(|s| s.spawn(|| ends(2 * i)).join().unwrap());
+            ends(2 * i + 1); // the thread that has forgotten it
+        }
+        std::process::exit(0);
+    });
+    let store: lathwork::Store<Vec<u8>> = lathwork::Store::open(&file).unwrap();
+    assert_eq!(store.len().unwrap(), 80);
+    assert_eq!(store.incr(b"opened", 1), Ok(5));
     drop(store);
     std::fs::remove_file(path).unwrap();
 }

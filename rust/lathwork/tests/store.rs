@@ -357,7 +357,7 @@ fn a_function_that_panics() {
     assert!(store.compact().is_ok()); // no section is left
 }
 
-/// The end of a store or a map waits for sections, so it is put off within one of the thread.
+/// Stores and maps end within a section of the thread.
 #[test]
 fn ends_within_sections() {
     let store: Store<u64> = Store::open("mem:").unwrap();

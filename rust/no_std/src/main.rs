@@ -54,7 +54,7 @@ extern "C" fn main() -> i32 {
     let map = RangeMap::new();
     map.insert(0x1000..0x3000, Box::new("file")).unwrap();
     assert!(map.try_insert(0x2000..0x4000, Box::new("heap")).is_err());
-    let file = map.get(0x2000).unwrap(); // a section: its end runs what was postponed
+    let file = map.get(0x2000).unwrap(); // a section
     drop(PointMap::<u8, u32>::new());
     assert_eq!(**file, "file");
     drop(file);
