@@ -12,7 +12,6 @@ import tempfile
 import byte_keys
 import core
 import index_calls
-import interval
 import range_lock
 import sortq
 import space
@@ -175,16 +174,16 @@ def bytes_cases(lib):
 
 
 def interval_cases(lib):
-    (made, _raw), memory = core.aligned(interval.Set), Memory()
+    (made, _raw), memory = core.aligned(index_calls.Intervals), Memory()
     at = C.addressof(made)
     def intervals_init(config, bounds=0):
         return lib.lath_intervals_init(at, bounds, config)
     wrong_configs("intervals_init", intervals_init, {"layout": core.POINTS}, {"flags": core.HOLES}, {"flags": core.RANKS})
-    starve("intervals_init", lambda a: intervals_init(config_of(a)), lambda: lib.lath_intervals_fini(at, interval.EACH_FN(), None))
+    starve("intervals_init", lambda a: intervals_init(config_of(a)), lambda: lib.lath_intervals_fini(at, index_calls.INTERVAL_FN(), None))
     refuse(lib, "lath_intervals_init", (), tuple, [("", (None, 0, None), EINVAL), ("", (at, 2, None), EINVAL)])
     expect("intervals_init", intervals_init(config_of(C.addressof(memory.struct))), 0)
-    exhaust(lib, "lath_intervals_", memory, at, [("insert", lambda i: (by(interval.Interval(i, i + 9, 1)),))])
-    lib.lath_intervals_fini(at, interval.EACH_FN(), None)
+    exhaust(lib, "lath_intervals_", memory, at, [("insert", lambda i: (by(Item(i, i + 9, 1)),))])
+    lib.lath_intervals_fini(at, index_calls.INTERVAL_FN(), None)
     memory.check(True)
 
 

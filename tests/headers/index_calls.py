@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
-"""Structures and calls of index.h, cursor.h, hole.h and small.h for ctypes: of these, cases.py makes the calls that their descriptions
-(tests/index, tests/small) do not come to."""
+"""Structures and calls of index.h, cursor.h, hole.h, small.h and interval.h for ctypes: of these, cases.py makes the calls that their
+descriptions (tests/index, tests/small, tests/interval) do not come to."""
 import ctypes as C
 
 import core
@@ -53,6 +53,13 @@ class Kind(C.Structure):
     _fields_ = [("index", core.Config), ("blocks", C.c_void_p), ("limit", C.c_uint), ("each", U64)]
 
 
+class Intervals(C.Structure):
+    _fields_ = [("opaque", U64 * (128 + 32))]
+
+
+INTERVAL_FN = C.CFUNCTYPE(None, C.c_void_p, C.POINTER(Item))
+
+
 def bind(lib):
     core.bind(lib, "lath_index_", """
         init:ipp fini:-pEp insert_item:ippp preload:ipp preload_release:-pp insert_preloaded:ipppp erase_item:ipup erase_item_at:ipup
@@ -69,3 +76,4 @@ def bind(lib):
         init:ipp fini:-pEp set_limit:ipn insert_item:ippp erase_item:ipup replace_item:ipuup resize:ipuu split:ipuu value_bytes:np
         get:ipup lookup_item:ipup count:up count_range:qpuu select:ipup find_hole:ippp insert_hole:ippup hole_stats:ipuuup
         index:pp""", E=core.ITEM_FN)
+    core.bind(lib, "lath_intervals_", "init:ipip fini:-pEp insert:ipp", E=INTERVAL_FN)

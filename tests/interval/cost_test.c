@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * cost_test.c - a search of a few keys does not go through all of a large set; an iteration, and
- * the nearest interval, take each of those that begin at one key once, not once for each step.
+ * cost_test.c - a search of a few keys does not go through all of a large set; an iteration,
+ * the nearest interval and a clear take each of those that begin at one key once, not once for each
+ * step.
  */
 #undef NDEBUG
 #include <assert.h>
@@ -62,6 +63,10 @@ static void one_first_key(void)
 	assert(!lath_intervals_nearest(&set, one.first + (1ull << 31), &found));
 	assert(found.value == N - 1);
 	printf("cost_test: %.1f ms for one first key\n", (now() - begin) * 1e3);
+	assert(now() - begin < .3);
+	begin = now();
+	assert(lath_intervals_clear(&set, NULL, NULL) == N - 500);
+	printf("cost_test: %.1f ms to clear it\n", (now() - begin) * 1e3);
 	assert(now() - begin < .3);
 	lath_intervals_fini(&set, NULL, NULL);
 }
