@@ -649,7 +649,7 @@ static void begin(uint8_t *bytes, unsigned long i, bool failing)
 	bytes[1] = (uint8_t)(i % SPACES);
 }
 
-const struct tape_plan tape_plan = { 300, 6000, 12, 2500, begin, NULL };
+const struct tape_plan tape_plan = { 300, 6000, 12, 2500, begin, NULL, NULL };
 
 int tape_run(struct tape *tape)
 {

@@ -573,7 +573,7 @@ static void describe(void)
 	fprintf(stderr, "  flags %u\n", flags);
 }
 
-const struct tape_plan tape_plan = { 64, 12000, 20, 500, begin, describe };
+const struct tape_plan tape_plan = { 64, 12000, 20, 500, begin, describe, NULL };
 
 /* Cuts the units into adjacent segments; the first is the one that the space begins with. Returns
  * -1 if the tape ends here. */
