@@ -96,7 +96,7 @@ def check_parameters(lath, path):
 
 def check_keys(lath, path):
     """--keys: every distribution, with every subject; the table without it stays as it is"""
-    small = ["--quick", "--reps", "2", "--n", "3000", "--threads", "1,2"]
+    small = ["--quick", "--reps", "1", "--n", "3000", "--threads", "1,2"]
     names = ["uniform", "dense", "dense-shuffled", "clustered", "osm", "lognormal", "timestamp", "two-scale", "hop", "fifo"]
     asked = [*small, "--keys", ",".join(names)]
     tables = listing(lath, ["index", *asked])
