@@ -17,7 +17,7 @@ while read -r name when seconds command; do
 done < <("$run" test --list)
 [[ -z $("$run" test --list | awk '{ print $1 }' | sort | uniq -d) ]] || fail "a stage is listed twice"
 short=$("$run" test --list | awk '$2 == "both" || $2 == "quick" { n += $3 } END { print n }')
-((short <= 720)) || fail "./run test has a budget of $short s; it is to take twelve minutes"
+((short <= 480)) || fail "./run test has a budget of $short s; it is to take eight minutes"
 if said=$("$run" test bogus 2>&1); then fail "a stage named bogus is accepted"; fi
 [[ $said == *bogus*check* ]] || fail "./run test bogus says: $said"
 
