@@ -10,7 +10,7 @@
 
 #include <cstring>
 
-// src/store/arena.h: the calling thread takes memory of this shard
+// src/store/memory/arena.h: the calling thread takes memory of this shard
 extern "C" unsigned lath_arena_borrow_shard(unsigned number);
 
 using namespace lin;

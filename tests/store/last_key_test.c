@@ -12,8 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "store/shm.h"
-#include "store/value.h"
+#include "store/place/shm.h"
+#include "store/kv/value.h"
 
 #define LAST (~0ull)
 #define MOST 1100u

@@ -9,7 +9,7 @@
 
 using namespace storetest;
 
-// src/store/arena.h is C
+// src/store/memory/arena.h is C
 extern "C" std::uint64_t lath_pages_available(const char* root);
 
 TEST_CASE("options without their size are refused") {

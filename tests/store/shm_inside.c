@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 #include "shm_inside.h"
 
-#include "store/shm.h"
-#include "store/value.h"
+#include "store/place/shm.h"
+#include "store/kv/value.h"
 
 #include <stdio.h>
 #include <linux/futex.h>

@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "store/file.h"
+#include "store/place/file.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

@@ -63,7 +63,7 @@ void expect(lath_store* s, const model& m) {
     lath_store_iter_end(iter);
 }
 
-// A snapshot of these entries, whole by all its checksums (src/store/file.h has the format).
+// A snapshot of these entries, whole by all its checksums (src/store/place/file.h has the format).
 std::string sealed(lath_store_keys kind, const std::string& entries, std::uint64_t count) {
     auto raw = [](auto n) { return std::string(reinterpret_cast<const char*>(&n), sizeof n); };
     auto closed = [&](const std::string& part) {

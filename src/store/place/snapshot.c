@@ -6,10 +6,10 @@
  * Nothing in the file is trusted: before memory is allocated, every length is compared with what is
  * left of its block, and every block with what is left of the file.
  */
-#include "store/file.h"
-#include "store/reason.h"
-#include "store/shm.h"
-#include "store/value.h"
+#include "store/place/file.h"
+#include "store/memory/reason.h"
+#include "store/place/shm.h"
+#include "store/kv/value.h"
 
 #include <stdlib.h>
 #include <unistd.h>

@@ -2,7 +2,7 @@
 /*
  * reason.c - the last reason of each thread.
  */
-#include "store/reason.h"
+#include "store/memory/reason.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
  * available.
  */
 #define _GNU_SOURCE
-#include "store/arena.h"
-#include "store/reason.h"
+#include "store/memory/arena.h"
+#include "store/memory/reason.h"
 
 #include <inttypes.h>
 #include <limits.h>

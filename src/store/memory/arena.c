@@ -5,8 +5,8 @@
  * freed after a grace period, some hundred places at once. The beginning and the end of an arena,
  * and its new beginning after the death of a process.
  */
-#include "store/arena.h"
-#include "store/reason.h"
+#include "store/memory/arena.h"
+#include "store/memory/reason.h"
 
 #include <stdlib.h>
 

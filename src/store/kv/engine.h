@@ -23,7 +23,7 @@
 #include "lathwork/index.h"
 #include "lathwork/store.h"
 
-#include "store/arena.h"
+#include "store/memory/arena.h"
 
 #include <sys/types.h>
 
@@ -108,7 +108,7 @@ int lath_entry_set(struct lath_store *store, const struct lath_store_entry *entr
 int lath_key_update(struct lath_store *store, struct lath_store_key key, lath_store_update_fn fn,
 		    void *arg);
 
-/* ---- iter.c ---- */
+/* ---- iterate.c ---- */
 
 /* As lath_store_iter_next, with expired entries. *word must keep its value between
  * calls. */

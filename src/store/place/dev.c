@@ -4,8 +4,8 @@
  *
  * A ref points to a copy in this process, which is valid until the caller's section ends.
  */
-#include "store/reason.h"
-#include "store/value.h"
+#include "store/memory/reason.h"
+#include "store/kv/value.h"
 #include "lathwork/uapi/llds.h"
 
 #include <fcntl.h>

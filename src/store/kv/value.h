@@ -5,8 +5,8 @@
 #ifndef LATH_STORE_VALUE_H
 #define LATH_STORE_VALUE_H
 
-#include "store/engine.h"
-#include "store/word.h"
+#include "store/kv/engine.h"
+#include "store/kv/word.h"
 
 static inline struct record *word_record(const struct lath_store *store, u64 word)
 {

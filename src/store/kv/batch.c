@@ -3,8 +3,8 @@
  * batch.c - many keys at once: their cache misses overlap, in the index (its batched calls) and
  * then in the records.
  */
-#include "store/shm.h"
-#include "store/value.h"
+#include "store/place/shm.h"
+#include "store/kv/value.h"
 
 /* Looks up keys: their words, and whether there is one. A key that is too long, or of the other
  * kind, is not there. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * iter.c - iteration in key order, in both directions; count and rank.
+ * iterate.c - iteration in key order, in both directions; count and rank.
  *
  * Byte keys: an iterator has a cursor, which is valid in one section. Every REFRESH steps the
  * iterator leaves its section, so that replaced memory can be freed, enters another one, and seeks
@@ -9,9 +9,9 @@
  * A shared store: some entries at a time are copied under the lock.
  */
 
-#include "store/shm.h"
-#include "store/value.h"
-#include "store/reason.h"
+#include "store/place/shm.h"
+#include "store/kv/value.h"
+#include "store/memory/reason.h"
 
 #include <stdlib.h>
 

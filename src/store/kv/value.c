@@ -5,8 +5,8 @@
  * Short values are in the word in the index itself, so that a get touches nothing else: 8 bytes of
  * nearly any kind, or 14 characters of numbers, dates and addresses at 4 bits each.
  */
-#include "store/value.h"
-#include "store/reason.h"
+#include "store/kv/value.h"
+#include "store/memory/reason.h"
 
 #include <stdlib.h>
 #include <time.h>

@@ -7,8 +7,8 @@
  * quarter with the oldest versions; without versions, an arbitrary quarter.
  */
 
-#include "store/shm.h"
-#include "store/value.h"
+#include "store/place/shm.h"
+#include "store/kv/value.h"
 
 #include <stdlib.h>
 

@@ -8,8 +8,8 @@
  * empty or begins as a snapshot does.
  */
 #define _GNU_SOURCE
-#include "store/file.h"
-#include "store/reason.h"
+#include "store/place/file.h"
+#include "store/memory/reason.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -2,10 +2,10 @@
 /*
  * store.c - open, close, statistics.
  */
-#include "store/file.h"
-#include "store/value.h"
-#include "store/reason.h"
-#include "store/shm.h"
+#include "store/place/file.h"
+#include "store/kv/value.h"
+#include "store/memory/reason.h"
+#include "store/place/shm.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
  * or after it. The set of byte keys (lathwork/bytes.h) holds addresses of records, and looks up
  * their keys there.
  */
-#include "store/value.h"
+#include "store/kv/value.h"
 
 /* ---- words and addresses of records ---- */
 

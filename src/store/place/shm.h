@@ -27,7 +27,7 @@
 #ifndef LATH_STORE_SHM_H
 #define LATH_STORE_SHM_H
 
-#include "store/engine.h"
+#include "store/kv/engine.h"
 
 #define SHM_MAGIC "lathshm"
 #define SHM_MAKING \

@@ -10,8 +10,8 @@
  *   3. each marked record is inserted into the index; of two records of one key the one with the
  *      lower version is unmarked and freed
  */
-#include "store/shm.h"
-#include "store/value.h"
+#include "store/place/shm.h"
+#include "store/kv/value.h"
 
 /* ---- repair ---- */
 

@@ -3,8 +3,8 @@
  * update.c - the public calls on single keys: reads; and changes, each of which is
  * lath_key_update() with a function that decides, or a shorter way to the same.
  */
-#include "store/shm.h"
-#include "store/value.h"
+#include "store/place/shm.h"
+#include "store/kv/value.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

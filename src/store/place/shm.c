@@ -5,9 +5,9 @@
  * ends.
  */
 #define _GNU_SOURCE
-#include "store/shm.h"
-#include "store/reason.h"
-#include "store/value.h"
+#include "store/place/shm.h"
+#include "store/memory/reason.h"
+#include "store/kv/value.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

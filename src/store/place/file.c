@@ -3,9 +3,9 @@
  * file.c - resolves a path to a directory and a name in it; which process may write a snapshot.
  */
 #define _GNU_SOURCE
-#include "store/file.h"
+#include "store/place/file.h"
 
-#include "store/reason.h"
+#include "store/memory/reason.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
