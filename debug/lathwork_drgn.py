@@ -19,8 +19,8 @@ __all__ = ["lath_bytes", "lath_index", "lath_space", "lath_store"]
 # programs have structs called node and tree too
 HOME = {"node": "tree/node/node.h", "tree": "tree/tree.h", "pool": "tree/tree.h",
         "counts": "tree/tree.h", "stripe": "tree/tree.h",
-        "lath_space": "space/space.h", "lath_space_config": "lathwork/space.h", "lath_store": "store/kv/engine.h",
-        "layer": "set/bytes/bytes.h", "bytes_set": "set/bytes/bytes.h", "shm": "store/place/shm.h", "shm_head": "store/place/shm.h"}
+        "lath_space": "space/space.h", "lath_space_config": "lathwork/space.h", "lath_store": "store/kv/kv.h",
+        "layer": "set/bytes/bytes.h", "bytes_set": "set/bytes/bytes.h"}
 
 
 class Memory:

@@ -19,8 +19,7 @@ import lathwork_walk as walk  # noqa: E402
 HOME = {"node": "lath_index_init", "tree": "lath_index_init", "pool": "lath_index_init",
         "counts": "lath_index_init", "stripe": "lath_index_init", "lath_space": "lath_space_create",
         "lath_space_config": "lath_space_create", "lath_store": "lath_store_open", "layer": "lath_bytes_init",
-        "bytes_set": "lath_bytes_init",
-        "shm": "lath_store_open", "shm_head": "lath_store_open"}
+        "bytes_set": "lath_bytes_init"}
 
 
 class Memory:

@@ -296,18 +296,10 @@ class Store(Parts):
 
     def __init__(self, memory, address):
         self.memory, self.data = memory, Struct(memory, "lath_store", address)
-        if self.data.get("backend"):
-            inner = self.shared()
-            if inner:
-                self.data = Struct(memory, "lath_store", inner)
+        inner = self.data.get("inside")
+        if inner:
+            self.data = Struct(memory, "lath_store", inner)
         self.numbers = self.data.get("keys", 4) == 0
-
-    def shared(self):
-        try:
-            shm = Struct(self.memory, "shm", self.data.get("backend_data"))
-            return shm.get("head") + self.memory.offset("shm_head", "store")
-        except LookupError:
-            return 0
 
     def part(self, member):
         return self.data.address + self.memory.offset("lath_store", member)

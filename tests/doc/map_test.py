@@ -30,11 +30,17 @@ ARGUMENT = re.compile(r"[(,]\s*(\w+_\w+)(?=[,)])")
 
 
 def all_functions():
-    """name -> (file, whether it is inline in a header, names of what it calls or hands to a call) of each function in C."""
-    layers, found = load(ROOT / "tools/check-layers"), {}
+    """name -> (file, whether it is inline in a header, names of what it calls or hands to a call) of each function in C. A call
+    through a table of functions is one of each function that a table has there."""
+    layers, found, table = load(ROOT / "tools/check-layers"), {}, {}
+    for file in (ROOT / "src").rglob("*.[ch]"):
+        for entry, name in re.findall(r"\.(\w+) = (\w+)", file.read_text()):
+            table.setdefault(entry, set()).add(name)
     for folder in ("src", "valkey"):
         for file, _, name, _, body in layers.functions(ROOT, folder):
-            found.setdefault(name, []).append((file, file.endswith(".h"), set(layers.CALL.findall(body) + ARGUMENT.findall(body))))
+            called = set(layers.CALL.findall(body) + ARGUMENT.findall(body))
+            called.update(*(table.get(entry, ()) for entry in re.findall(r"->(\w+)\(", body)))
+            found.setdefault(name, []).append((file, file.endswith(".h"), called))
     return found
 
 
@@ -166,6 +172,7 @@ def main():
     for before, after in (
             ("`src/tree/way/` |", "`src/tree/path/` |"), ("`leaf_insert()`", "`leaf_add()`"), ("| `python/` |", "| `rust/` |"),
             ("passes seven files", "passes six files"), ("passes nine files", "passes files"),
+            ("`lath_kv_set()`", "`lath_kv_get()`"),
             ("| `finger_find()` | `src/tree/way/finger.h` |", "| `gap_raise()` | `src/tree/watch/gap.c` |"),
             ("| `lath_node_insert()` | `src/tree/node/node.c` |", "| `hint_start()` | `src/tree/way/hint.c` |"),
             ("| `src/sys/` |", "| `src/tree/node/` |")):

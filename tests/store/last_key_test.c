@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "store/place/shm.h"
-#include "store/kv/value.h"
+#include "store/kv/kv.h"
 
 #define LAST (~0ull)
 #define MOST 1100u

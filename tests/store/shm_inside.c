@@ -2,7 +2,7 @@
 #include "shm_inside.h"
 
 #include "store/place/shm.h"
-#include "store/kv/value.h"
+#include "store/kv/kv.h"
 
 #include <stdio.h>
 #include <linux/futex.h>
@@ -44,7 +44,7 @@ void shm_inside_owner_died(struct lath_store *store, uint64_t index_id)
 	/* what the kernel does when a thread ends */
 	if (head->lock.__data.__lock & FUTEX_TID_MASK)
 		head->lock.__data.__lock = FUTEX_OWNER_DIED;
-	head->store.index_id = index_id | 1ull << 63;
+	head->index_id = index_id | 1ull << 63;
 }
 
 uint64_t shm_inside_generation(struct lath_store *store)

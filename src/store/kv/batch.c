@@ -3,8 +3,7 @@
  * batch.c - many keys at once: their cache misses overlap, in the index (its batched calls) and
  * then in the records.
  */
-#include "store/place/shm.h"
-#include "store/kv/value.h"
+#include "store/kv/kv.h"
 
 /* Looks up keys: their words, and whether there is one. A key that is too long, or of the other
  * kind, is not there. */
@@ -13,22 +12,23 @@ static void find(struct lath_store *store, unsigned int n, const struct lath_sto
 {
 	struct lath_bytes_key bytes[GROUP];
 	u64 numbers[GROUP];
-	unsigned int i;
+	unsigned int i = 0;
 
 	LATH_ASSERT(n && n <= GROUP);
 	if (store->keys == LATH_STORE_NUMBERS) {
-		for (i = 0; i < n; i++)
+		do
 			numbers[i] = keys[i].n;
+		while (++i < n);
 		lath_index_get_batch(&store->numbers, n, numbers, words, hits);
 		for (i = 0; i < n; i++)
 			hits[i] &= !keys[i].data;
 		return;
 	}
-	for (i = 0; i < n; i++) {
+	do {
 		/* a wrong key becomes the empty one, so that the batch has no holes */
 		hits[i] = !key_check(store, keys[i]);
 		bytes[i] = (struct lath_bytes_key){ keys[i].data, hits[i] ? keys[i].n : 0, 0 };
-	}
+	} while (++i < n);
 	/* their cache misses overlap */
 	lath_bytes_get_batch(&store->set, n, bytes, words);
 	for (i = 0; i < n; i++) {
@@ -63,53 +63,30 @@ static size_t refs_of(struct lath_store *store, unsigned int n, const u64 *words
 	return found;
 }
 
-size_t lath_store_mget_numbers(struct lath_store *store, size_t n, const uint64_t *keys,
-			       struct lath_store_ref *refs)
+size_t lath_kv_mget_numbers(struct lath_store *store, size_t n, const uint64_t *keys,
+			    struct lath_store_ref *refs)
 {
-	struct lath_store_key numbers[GROUP];
-	size_t found = 0, i, j;
+	size_t found = 0, i;
 	u64 words[GROUP];
 	u8 hits[GROUP];
 
 	for (i = 0; i < n; i += GROUP) {
 		unsigned int m = (unsigned int)min(n - i, (size_t)GROUP);
 
-		/* another kind of store or place: the general call, or its errors */
-		if (unlikely(store->keys != LATH_STORE_NUMBERS || store->backend)) {
-			for (j = 0; j < m; j++)
-				numbers[j] = lath_key_number(keys[i + j]);
-			found += lath_store_mget(store, m, numbers, refs + i);
-			continue;
-		}
 		lath_index_get_batch(&store->numbers, m, keys + i, words, hits);
 		found += refs_of(store, m, words, hits, refs + i);
 	}
 	return found;
 }
 
-static size_t mget(struct lath_store *store, unsigned int n, const struct lath_store_key *keys,
-		   struct lath_store_ref *refs)
+size_t lath_kv_mget(struct lath_store *store, size_t n, const struct lath_store_key *keys,
+		    struct lath_store_ref *refs)
 {
 	u64 words[GROUP];
 	u8 hits[GROUP];
 
-	find(store, n, keys, words, hits);
-	return refs_of(store, n, words, hits, refs);
-}
-
-size_t lath_store_mget(struct lath_store *store, size_t n, const struct lath_store_key *keys,
-		       struct lath_store_ref *refs)
-{
-	size_t found = 0, i;
-
-	for (i = 0; i < n; i += GROUP) {
-		unsigned int m = (unsigned int)min(n - i, (size_t)GROUP);
-
-		found += unlikely(store->backend)
-				 ? store->backend->mget(store, m, keys + i, refs + i)
-				 : mget(store, m, keys + i, refs + i);
-	}
-	return found;
+	find(store, (unsigned int)n, keys, words, hits);
+	return refs_of(store, (unsigned int)n, words, hits, refs);
 }
 
 /* ---- mset, mdel ---- */
@@ -124,26 +101,6 @@ static unsigned int next_same(const struct lath_store_entry *entries, unsigned i
 	while (next < n && entries[next].key.n != entries[i].key.n)
 		next++;
 	return next;
-}
-
-/* Replaces the word of a key that is present, or inserts it if it has been removed since. 0 |
- * -ENOMEM */
-static int exchange(struct lath_store *store, const struct lath_item *item)
-{
-	struct lath_item old;
-	int ret;
-
-	lath_call_assert();
-	LATH_ASSERT(item->value);
-	do {
-		ret = lath_index_replace_item(&store->numbers, item->key, item->value, &old);
-		/* it was there, or it has been removed since: then it is a new key */
-		if (!ret)
-			lath_value_retire(store, old.value);
-		else
-			ret = lath_index_insert_item(&store->numbers, item, NULL);
-	} while (ret == -EEXIST);
-	return ret;
 }
 
 /* The words of some entries of a group, on their way into the index. */
@@ -205,14 +162,14 @@ static void insert_group(struct lath_store *store, const struct lath_store_entry
 
 		/* the key was there before, or an earlier entry of this group has it */
 		if (ret == -EEXIST)
-			ret = exchange(store, &built->items[j]);
+			ret = lath_word_exchange(store, &built->items[j]);
 		if (ret)
 			lath_value_drop(store, built->items[j].value);
 		results[i] = ret;
 		/* alone, unless a later entry has the key: that would be overwritten */
 		if (ret && next_same(entries, i, looked) == looked) {
 			lath_call_exit(); /* it may wait for readers */
-			results[i] = lath_entry_set(store, &entries[i]);
+			results[i] = lath_kv_put(store, &entries[i]);
 			lath_call_enter();
 		}
 	}
@@ -220,14 +177,14 @@ static void insert_group(struct lath_store *store, const struct lath_store_entry
 
 /* Inserts new keys all at once, then replaces the words of present keys in order. Entries that find
  * no memory are set one by one, which may evict. */
-static size_t mset_numbers(struct lath_store *store, unsigned int n,
-			   const struct lath_store_entry *entries, int *results)
+static int64_t mset_numbers(struct lath_store *store, unsigned int n,
+			    const struct lath_store_entry *entries, int *results)
 {
 	unsigned int i, j, looked;
 	struct built built;
-	size_t done = 0;
+	int64_t done = 0;
 
-	LATH_ASSERT(store->plain && !store->backend);
+	LATH_ASSERT(store->plain);
 	lath_call_enter();
 	looked = build_group(store, n, entries, &built, results);
 	store_changed(store);
@@ -245,87 +202,39 @@ static size_t mset_numbers(struct lath_store *store, unsigned int n,
 	}
 	/* not in a call: each of these may wait for readers */
 	for (i = looked; i < n; i++)
-		results[i] = lath_entry_set(store, &entries[i]);
+		results[i] = lath_kv_put(store, &entries[i]);
 	for (i = 0; i < n; i++)
 		done += !results[i];
 	return done;
 }
 
-/* Brings the nodes that lead to the keys into the cache; the words are not used. */
-static void warm(struct lath_store *store, unsigned int n, const struct lath_store_key *keys)
-{
-	u64 words[GROUP];
-	u8 hits[GROUP];
-
-	/* only the lookup is in a section: words may be stale when the changes look again */
-	lath_reader_enter(store->rcu);
-	find(store, n, keys, words, hits);
-	lath_reader_exit(store->rcu);
-}
-
-/* Sets up to GROUP entries, or without any deletes keys. Returns how many succeeded. */
-static int64_t change_group(struct lath_store *store, unsigned int n,
-			    const struct lath_store_entry *entries,
-			    const struct lath_store_key *keys, int *results)
+int64_t lath_kv_change(struct lath_store *store, size_t n, const struct lath_store_entry *entries,
+		       const struct lath_store_key *keys, int *results)
 {
 	struct lath_store_key own[GROUP];
+	u64 words[GROUP];
+	u8 hits[GROUP];
 	int64_t done = 0;
-	unsigned int i;
+	size_t i;
 
-	if (unlikely(store->backend))
-		return (int64_t)(entries ? store->backend->mset(store, n, entries, results)
-					 : store->backend->mdel(store, n, keys, results));
+	LATH_ASSERT(n && n <= GROUP);
 	if (entries && store->plain)
-		return (int64_t)mset_numbers(store, n, entries, results);
+		return mset_numbers(store, (unsigned int)n, entries, results);
 	for (i = 0; entries && i < n; i++)
 		own[i] = entries[i].key;
 	keys = entries ? own : keys;
-	/* the cache misses of a group overlap; then one key after another is changed */
-	warm(store, n, keys);
+	/* the cache misses of a group overlap; then one key after another is changed. Only the lookup
+	 * is in a section: its words are not used */
+	lath_reader_enter(store->rcu);
+	find(store, (unsigned int)n, keys, words, hits);
+	lath_reader_exit(store->rcu);
 	for (i = 0; i < n; i++) {
-		results[i] = entries ? lath_entry_set(store, &entries[i])
-				     : lath_store_delete(store, keys[i]);
+		results[i] = entries ? lath_kv_put(store, &entries[i]) : key_check(store, keys[i]);
+		if (!entries && !results[i])
+			results[i] = lath_kv_delete(store, keys[i]);
 		done += !results[i];
 	}
 	return done;
-}
-
-static size_t change_all(struct lath_store *store, size_t n, const struct lath_store_entry *entries,
-			 const struct lath_store_key *keys, int *results)
-{
-	size_t done = 0, i;
-	int own[GROUP];
-
-	for (i = 0; i < n; i += GROUP) {
-		unsigned int m = (unsigned int)min(n - i, (size_t)GROUP), j;
-		const struct lath_store_entry *e = entries ? entries + i : NULL;
-		const struct lath_store_key *k = entries ? NULL : keys + i;
-		int *out = results ? results + i : own;
-		int64_t ret;
-
-		if (unlikely(store->read_only))
-			ret = -EROFS;
-		else if (unlikely(store->inside))
-			ret = LOCKED(store, true, change_group(store->inside, m, e, k, out));
-		else
-			ret = change_group(store, m, e, k, out);
-		done += (size_t)max(ret, (int64_t)0);
-		for (j = 0; ret < 0 && j < m; j++) /* none was changed */
-			out[j] = (int)ret;
-	}
-	return done;
-}
-
-size_t lath_store_mset(struct lath_store *store, size_t n, const struct lath_store_entry *entries,
-		       int *results)
-{
-	return change_all(store, n, entries, NULL, results);
-}
-
-size_t lath_store_mdel(struct lath_store *store, size_t n, const struct lath_store_key *keys,
-		       int *results)
-{
-	return change_all(store, n, NULL, keys, results);
 }
 
 /* ---- removal of expired entries ---- */
@@ -339,21 +248,15 @@ static int decide_sweep(void *arg, const struct lath_store_ref *old,
 	return 0;
 }
 
-int64_t lath_store_sweep(struct lath_store *store)
+int64_t lath_kv_sweep(struct lath_store *store)
 {
 	struct lath_store_iter *iter;
 	struct lath_store_key key;
 	struct lath_store_ref ref;
 	int64_t gone = 0;
 	u64 word = 0;
-	int ret;
+	int ret = lath_kv_iter_begin(store, NULL, sizeof(*iter), &iter);
 
-	if (store->read_only)
-		return -EROFS;
-	if (store->backend)
-		return store->inside ? LOCKED(store, true, lath_store_sweep(store->inside))
-				     : -EOPNOTSUPP;
-	ret = lath_store_iter_begin(store, NULL, &iter);
 	if (ret)
 		return ret;
 	/* an update looks again: what was written since stays */
@@ -363,7 +266,7 @@ int64_t lath_store_sweep(struct lath_store *store)
 		value_ref(store, word, &ref);
 		if (!ref_expired(&ref))
 			continue;
-		ret = lath_store_update(store, key, decide_sweep, &expired);
+		ret = lath_kv_update(store, key, decide_sweep, &expired);
 		if (ret)
 			break;
 		gone += expired;

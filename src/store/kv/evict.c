@@ -6,9 +6,7 @@
  * turn, like the hand of a clock. Of each window of entries it removes the expired ones and the
  * quarter with the oldest versions; without versions, an arbitrary quarter.
  */
-
-#include "store/place/shm.h"
-#include "store/kv/value.h"
+#include "store/kv/kv.h"
 
 #include <stdlib.h>
 
@@ -40,7 +38,7 @@ static unsigned int look(struct lath_store *store, struct candidate *window,
 
 	LATH_ASSERT(pthread_mutex_trylock(&store->evict_lock) == EBUSY);
 	*iter = NULL;
-	if (lath_store_iter_begin(store, &range, iter))
+	if (lath_kv_iter_begin(store, &range, sizeof(**iter), iter))
 		return 0;
 	/* expired ones are the oldest; without a version a hash of key and word is the age */
 	while (n < WINDOW) {
@@ -118,21 +116,16 @@ static u64 evict(struct lath_store *store, u64 want)
 	return gone;
 }
 
-static u64 pending(struct lath_store *store)
-{
-	return __atomic_load_n(&store->arena.pending, __ATOMIC_RELAXED);
-}
-
 /* Waits until a grace period frees something, at most half a second: the caller may be in a section
  * itself. Returns whether it did. */
 static bool wait_for_readers(struct lath_store *store)
 {
-	u64 before = pending(store);
+	u64 before = READ_ONCE(store->arena.pending);
 	unsigned int i;
 
 	lath_arena_flush(&store->arena);
 	for (i = 0; before && i < 500; i++) {
-		if (pending(store) < before)
+		if (READ_ONCE(store->arena.pending) < before)
 			return true;
 		lath_rest(1000000);
 	}
@@ -163,7 +156,8 @@ static u64 compact(struct lath_store *store)
 	u64 word = 0;
 
 	LATH_ASSERT(lath_turn_held(&store->compact_turn));
-	if (lath_arena_mark_sparse(&store->arena) && !lath_store_iter_begin(store, NULL, &iter)) {
+	if (lath_arena_mark_sparse(&store->arena) &&
+	    !lath_kv_iter_begin(store, NULL, sizeof(*iter), &iter)) {
 		while (lath_iter_next_word(iter, &key, &word) > 0) {
 			unsigned int own;
 			int ret;
@@ -207,7 +201,6 @@ bool lath_store_make_room(struct lath_store *store, unsigned int *round)
 	u64 gone = 0;
 	bool waited;
 
-	LATH_ASSERT(!store->backend);
 	if (inside || ++*round > ROUNDS)
 		return false;
 	/* first what needs no decision: memory that waits for readers */
@@ -226,13 +219,10 @@ bool lath_store_make_room(struct lath_store *store, unsigned int *round)
 	return waited || gone;
 }
 
-int64_t lath_store_compact(struct lath_store *store)
+int64_t lath_kv_compact(struct lath_store *store)
 {
-	LATH_NO_CANCEL;
 	u64 given;
 
-	if (store->backend)
-		return store->inside ? LOCKED(store, true, lath_store_compact(store->inside)) : 0;
 	/* a turn, no mutex: its holder waits for readers, so it is in no call (C2) */
 	lath_turn_lock(&store->compact_turn);
 	lath_arena_flush(&store->arena);

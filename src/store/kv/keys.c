@@ -8,15 +8,9 @@
  * or after it. The set of byte keys (lathwork/bytes.h) holds addresses of records, and looks up
  * their keys there.
  */
-#include "store/kv/value.h"
+#include "store/kv/kv.h"
 
 /* ---- words and addresses of records ---- */
-
-static u64 record_address(const struct lath_store *store, u64 word)
-{
-	LATH_ASSERT(word_form(word) == WORD_RECORD);
-	return (u64)(uintptr_t)word_record(store, word);
-}
 
 u64 lath_address_word(const struct lath_store *store, u64 address)
 {
@@ -81,7 +75,7 @@ int lath_place_put(struct lath_store *store, const struct place *place, u64 word
 	/* each of these is one compare-and-swap with what was found */
 	if (store->keys == LATH_STORE_BYTES)
 		ret = lath_bytes_put(&store->set, &place->bytes,
-				     word ? record_address(store, word) : 0);
+				     word ? (uintptr_t)word_record(store, word) : 0);
 	else if (!word)
 		ret = lath_index_erase_if(&store->numbers, place->number, place->word, NULL);
 	else if (place->word)
@@ -93,38 +87,56 @@ int lath_place_put(struct lath_store *store, const struct place *place, u64 word
 	return ret && ret != -ENOMEM ? RETRY : ret;
 }
 
+int lath_word_exchange(struct lath_store *store, const struct lath_item *item)
+{
+	struct lath_item old;
+	int ret;
+
+	lath_call_assert();
+	LATH_ASSERT(item->value);
+	do {
+		ret = lath_index_replace_item(&store->numbers, item->key, item->value, &old);
+		LATH_ASSERT(ret || old.value != item->value || !word_has_place(old.value));
+		/* it was there, or it has been removed since: then it is a new key */
+		if (!ret)
+			lath_value_retire(store, old.value);
+		else
+			ret = lath_index_insert_item(&store->numbers, item, NULL);
+	} while (ret == -EEXIST);
+	return ret;
+}
+
 /* ---- all keys ---- */
 
-void lath_store_count_items(struct lath_store *store, s64 by)
+void lath_keys_count(struct lath_store *store, s64 by)
 {
 	LATH_ASSERT(by == 1 || by == -1);
 	/* a counter per shard, since threads that share a word wait for each other */
 	__atomic_fetch_add(&lath_arena_shard(&store->arena)->items, by, __ATOMIC_RELAXED);
 }
 
-int lath_keys_init(struct lath_store *store)
+int64_t lath_keys_items(struct lath_store *store)
 {
-	struct lath_allocator allocator = { lath_arena_node_alloc, lath_arena_node_free,
-					    &store->index };
-	struct lath_bytes_records records = { lath_store_key_of, NULL, 0 };
-	struct lath_config config = LATH_CONFIG_INIT;
+	int64_t sum = 0;
+	unsigned int i;
 
-	LATH_ASSERT(!store->shared || store->index_id);
-	config.rcu = store->rcu;
-	config.allocator = &allocator;
-	if (store->shared) { /* functions have other addresses in each process: take its own */
-		config.flags = LATH_SHARED;
-		config.allocator = &store->shared->allocator;
-		config.id = store->index_id;
-		store->index_id += 1ull << 32; /* a set of byte keys may use as many */
-	}
+	if (store->keys == LATH_STORE_NUMBERS)
+		return (int64_t)lath_index_count(&store->numbers);
+	/* the set of byte keys does not count: each shard has what its threads added */
+	for (i = 0; i < SHARDS; i++)
+		sum += __atomic_load_n(&store->arena.shard[i].items, __ATOMIC_RELAXED);
+	return max(sum, (int64_t)0); /* while others write, the sum may be off */
+}
+
+int lath_keys_init(struct lath_store *store, struct lath_config *config,
+		   const struct lath_bytes_records *records)
+{
 	if (store->keys == LATH_STORE_BYTES)
-		return lath_bytes_init(&store->set,
-				       store->shared ? &store->shared->records : &records, &config);
+		return lath_bytes_init(&store->set, records, config);
 	/* every number is a point: no key has a size */
-	config.layout = LATH_POINTS;
-	config.flags |= LATH_GAPPED; /* numbers come at random more often than not */
-	return lath_index_init(&store->numbers, &config);
+	config->layout = LATH_POINTS;
+	config->flags |= LATH_GAPPED; /* numbers come at random more often than not */
+	return lath_index_init(&store->numbers, config);
 }
 
 bool lath_keys_none(struct lath_store *store)
@@ -230,7 +242,7 @@ static int try_update(struct lath_store *store, struct lath_store_key key, lath_
 	if (ret)
 		return ret;
 	if (change.action == LATH_STORE_REMOVE || !place.word)
-		lath_store_count_items(store, place.word ? -1 : 1);
+		lath_keys_count(store, place.word ? -1 : 1);
 	store_changed(store);
 	/* after the new record was marked (M3 of shm.h); readers may still look at the old value */
 	if (place.word)
@@ -244,7 +256,6 @@ int lath_key_update(struct lath_store *store, struct lath_store_key key, lath_st
 	unsigned int rounds = 0;
 	int ret;
 
-	LATH_ASSERT(!store->backend && !store->read_only);
 	LATH_ASSERT(!key_check(store, key));
 	for (;;) {
 		lath_call_enter();

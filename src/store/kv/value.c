@@ -5,11 +5,7 @@
  * Short values are in the word in the index itself, so that a get touches nothing else: 8 bytes of
  * nearly any kind, or 14 characters of numbers, dates and addresses at 4 bits each.
  */
-#include "store/kv/value.h"
-#include "store/memory/reason.h"
-
-#include <stdlib.h>
-#include <time.h>
+#include "store/kv/kv.h"
 
 #define EACH_BYTE 0x0101010101010101ull
 
@@ -23,18 +19,8 @@ static u64 zero_bytes(u64 x)
 }
 
 /* The low 4 bits of 0..9 and of + , - . / are all different: 0..9 and 11..15. 10 stands for NUL.
- * Converts eight characters at a time: each byte of x holds 4 bits. */
-static u64 nibbles_to_text(u64 x)
-{
-	u64 letters = (x + 6 * EACH_BYTE) >> 4 &
-		      EACH_BYTE; /* 1 for 10 and above, whose characters are 0x2., not 0x3. */
-
-	return (x | 0x30 * EACH_BYTE) - (letters << 4) -
-	       (zero_bytes(x ^ 10 * EACH_BYTE) >> 7) * 0x2a;
-}
-
-/* The inverse. Other characters give a wrong result, which nibbles_to_text() does not convert
- * back. */
+ * Converts eight characters at a time: each byte gets 4 bits. Other characters give a wrong result,
+ * which word_text() does not convert back. */
 static u64 text_to_nibbles(u64 text)
 {
 	return (text & 0x0f * EACH_BYTE) | (zero_bytes(text & 0x7f * EACH_BYTE) >> 7) * 10;
@@ -51,23 +37,17 @@ static u64 squeeze(u64 x)
 
 static bool nibbles_word(const u8 *text, u64 size, u64 *word)
 {
-	u64 low, high = 0x30 * EACH_BYTE, nibbles;
+	u64 want[2] = { 0x30 * EACH_BYTE, 0x30 * EACH_BYTE };
+	u64 got[2];
 
 	LATH_ASSERT(size > 8 && size <= NIBBLES_MAX);
-	memcpy(&low, text, 8);
-	memcpy(&high, text + 8, size - 8);
-	low = little_endian(low);
-	high = little_endian(high);
-	nibbles = text_to_nibbles(low);
+	memcpy(want, text, size);
+	*word = squeeze(text_to_nibbles(little_endian(want[0]))) |
+		squeeze(text_to_nibbles(little_endian(want[1]))) << 32 |
+		(WORD_NIBBLES + size - 8) << WORD_TAG_SHIFT;
 	/* the way back tells whether each character has its own 4 bits */
-	if (nibbles_to_text(nibbles) != low)
-		return false;
-	*word = squeeze(nibbles);
-	nibbles = text_to_nibbles(high);
-	if (nibbles_to_text(nibbles) != high)
-		return false;
-	*word |= squeeze(nibbles) << 32 | (WORD_NIBBLES + size - 8) << WORD_TAG_SHIFT;
-	return true;
+	word_text(*word, FORMS_NIBBLES, (u8 *)got);
+	return got[0] == want[0] && got[1] == want[1];
 }
 
 /* Makes a word of a value of at most 14 bytes. Returns whether there is a form for it. */
@@ -119,7 +99,7 @@ static int bare_build(struct lath_store *store, const struct lath_store_change *
 static int record_build(struct lath_store *store, struct lath_store_key key,
 			const struct lath_store_change *change, u64 size, u64 *word)
 {
-	u64 key_size = key.data ? key.n : store->mark ? sizeof(u64) : 0, place;
+	u64 key_size = key.data ? key.n : store->number_bytes, place;
 	struct record *record;
 	u8 *at;
 	int ret;
@@ -142,8 +122,7 @@ static int record_build(struct lath_store *store, struct lath_store_key key,
 		memcpy(at, &change->expires, sizeof(u64));
 		at += sizeof(u64);
 	}
-	/* the key too: for byte keys the set has nothing but the address; in shared memory a
-	 * number is found again by it */
+	/* the key too: for byte keys the set has nothing but the address */
 	if (key_size)
 		memcpy(at, key.data ? key.data : &key.n, key_size);
 	LATH_ASSERT((u64)(at + key_size + size - (u8 *)record) <=
@@ -196,84 +175,4 @@ void lath_value_retire(struct lath_store *store, u64 word)
 	/* readers may look at it until a grace period has passed */
 	if (word_has_place(word))
 		lath_arena_retire(&store->arena, word_place(word));
-}
-
-void lath_value_ref_record(const struct lath_store *store, u64 word, struct lath_store_ref *ref)
-{
-	record_ref(word_record(store, word), ref);
-}
-
-/* ---- the time that times of expiry are compared with ---- */
-
-uint64_t lath_store_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (u64)now.tv_sec * 1000 + (u64)now.tv_nsec / 1000000;
-}
-
-/* ---- copies ---- */
-
-struct copies {
-	struct lath_rcu_head rcu;
-	u64 spare; /* aligns the data to 16 bytes, as malloc() does blocks */
-	u8 data[];
-};
-
-static void copies_free(struct lath_rcu_head *head)
-{
-	lath_retired();
-	free(container_of(head, struct copies, rcu));
-	lath_retired_end();
-}
-
-/* Returns the room a value needs in the block of copies: none if it fits in its ref. */
-static u64 room_of(const struct lath_store_ref *ref)
-{
-	return ref->data && ref->size > sizeof(ref->small) ? (ref->size + 7) & ~7ull : 0;
-}
-
-/* unreached: chance decides whether there is memory */
-int lath_refs_copy(struct lath_store_ref *refs, size_t n, struct copies **out)
-{
-	struct copies *copies;
-	u64 size = 0, at = 0;
-	size_t i;
-
-	*out = NULL;
-	for (i = 0; i < n; i++) {
-		u64 room = room_of(&refs[i]);
-
-		size += room;
-		if (!room && refs[i].data && refs[i].data != refs[i].small) {
-			memcpy(refs[i].small, refs[i].data, refs[i].size);
-			refs[i].data = refs[i].small;
-		}
-	}
-	if (!size) /* all values are short: in the refs themselves */
-		return 0;
-	copies = memory_refused() ? NULL : malloc(sizeof(*copies) + size);
-	if (!copies)
-		return -ENOMEM;
-	for (i = 0; i < n; i++) {
-		u64 room = room_of(&refs[i]);
-
-		if (!room)
-			continue;
-		memcpy(copies->data + at, refs[i].data, refs[i].size);
-		LATH_ASSERT(room <= size - at);
-		refs[i].data = copies->data + at;
-		at += room;
-	}
-	LATH_ASSERT(at == size);
-	*out = copies;
-	return 0;
-}
-
-void lath_copies_keep(struct lath_store *store, struct copies *copies)
-{
-	LATH_ASSERT(lath_reader_inside(store->rcu) || !copies);
-	if (copies) /* retired now, freed when the caller's section has ended */
-		lath_retire(store->rcu, &copies->rcu, copies_free);
 }

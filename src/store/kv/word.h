@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/*
- * word.h - words, of which an index holds one per key, and records.
- */
+/* word.h - words, of which an index holds one per key, and records. */
 #ifndef LATH_STORE_WORD_H
 #define LATH_STORE_WORD_H
 

@@ -37,28 +37,23 @@ int lath_arena_alloc(struct arena *arena, u64 size, u64 *place)
 
 void lath_arena_free(struct arena *arena, u64 place)
 {
-	u32 first = (u32)(place >> UNIT_SHIFT);
-	const struct unit *u = &arena->unit[first];
+	const struct unit *u = unit_of(arena, place);
+	u32 first = (u32)(u - arena->unit);
 
-	LATH_ASSERT(place < arena->reserved && first >= arena->first_unit && !(place & 7));
-	LATH_ASSERT(u->kind == UNIT_RUN || u->kind == UNIT_SLAB || u->kind == UNIT_BODY);
+	LATH_ASSERT(first >= arena->first_unit && !(place & 7));
 	/* the kind was written when the place was handed out, and nobody else frees it: no lock */
 	lath_call_enter();
 	if (u->kind == UNIT_RUN)
 		lath_run_free(arena, first);
 	else
-		lath_slot_free(arena, first - (u->kind == UNIT_BODY ? u->back : 0), place);
+		lath_slot_free(arena, first, place);
 	lath_call_exit();
 }
 
 u64 lath_arena_size(const struct arena *arena, u64 place)
 {
-	const struct unit *u = &arena->unit[place >> UNIT_SHIFT];
+	const struct unit *u = unit_of(arena, place);
 
-	LATH_ASSERT(place < arena->reserved && place >> UNIT_SHIFT >= arena->first_unit);
-	/* a unit in a slab leads to its first one, which has the class */
-	if (u->kind == UNIT_BODY)
-		u -= u->back;
 	LATH_ASSERT(u->kind == UNIT_RUN || u->kind == UNIT_SLAB);
 	return u->kind == UNIT_RUN ? (u64)u->len << UNIT_SHIFT : lath_slab_slot_size(u->class);
 }
@@ -112,56 +107,21 @@ void lath_arena_numbers(struct arena *arena, struct arena_numbers *n)
 
 /* ---- retired memory ---- */
 
-/* Batches that a shard keeps for reuse. */
-#define SPARE_MAX 4
-
-static struct retire_batch *batch_pop(struct arena_shard *shard)
-{
-	struct retire_batch *batch = shard->spare;
-
-	LATH_ASSERT(lath_spin_mine(&shard->lock) && !batch == !shard->spares);
-	/* one of those that batch_done() kept: no allocation */
-	if (batch) {
-		shard->spare = batch->next;
-		shard->spares--;
-	}
-	return batch;
-}
-
-static void batch_push(struct arena_shard *shard, struct retire_batch *batch)
-{
-	LATH_ASSERT(lath_spin_mine(&shard->lock));
-	batch->next = shard->spare;
-	shard->spare = batch;
-	shard->spares++;
-}
-
 /* A grace period after a batch was retired: frees its slots. */
 static void batch_done(struct lath_rcu_head *head)
 {
 	struct retire_batch *batch = container_of(head, struct retire_batch, rcu);
-	struct arena_shard *shard;
 	struct arena *arena;
-	bool keep;
 	u32 i;
 
 	lath_retired(); /* before anything of the batch is read */
 	lath_call_enter();
 	arena = batch->arena;
-	shard = batch->shard;
 	LATH_ASSERT(batch->count && batch->count <= RETIRE_MAX);
-	LATH_ASSERT(shard >= arena->shard && shard < arena->shard + SHARDS);
 	for (i = 0; i < batch->count; i++)
 		lath_arena_free(arena, batch->place[i]);
 	__atomic_fetch_sub(&arena->pending, batch->bytes, __ATOMIC_RELAXED);
-	lath_spin_lock(&shard->lock);
-	keep = shard->spares < SPARE_MAX &&
-	       !arena->backing; /* a batch is private memory of this process */
-	if (keep)
-		batch_push(shard, batch);
-	lath_spin_unlock(&shard->lock);
-	if (!keep)
-		lath_block_free(batch);
+	lath_block_free(batch);
 	lath_call_exit();
 	lath_retired_end();
 }
@@ -175,21 +135,15 @@ static struct retire_batch *batch_open(struct arena *arena, struct arena_shard *
 	LATH_ASSERT(lath_spin_mine(&shard->lock));
 	if (likely(shard->batch))
 		return shard->batch;
-	batch = batch_pop(shard);
-	if (!batch) {
-		lath_spin_unlock(&shard->lock);
-		/* not from the arena: a full one must be able to retire */
-		batch = memory_refused() ? NULL : lath_block_alloc(sizeof(*batch));
-		lath_spin_lock(&shard->lock);
-		if (!batch)
-			return shard->batch;
-		if (shard->batch) { /* another thread of the shard has opened one */
-			batch_push(shard, batch);
-			return shard->batch;
-		}
+	lath_spin_unlock(&shard->lock);
+	/* not from the arena: a full one must be able to retire */
+	batch = memory_refused() ? NULL : lath_block_alloc(sizeof(*batch));
+	lath_spin_lock(&shard->lock);
+	if (!batch || shard->batch) { /* another thread of the shard has opened one */
+		lath_block_free(batch);
+		return shard->batch;
 	}
 	batch->arena = arena;
-	batch->shard = shard;
 	batch->count = 0;
 	batch->bytes = 0;
 	shard->batch = batch;
@@ -209,7 +163,7 @@ void lath_arena_retire(struct arena *arena, u64 place)
 		__atomic_fetch_add(&arena->lost, bytes, __ATOMIC_RELAXED);
 		return;
 	}
-	LATH_ASSERT(lath_spin_mine(&shard->lock) && batch->shard == shard);
+	LATH_ASSERT(lath_spin_mine(&shard->lock));
 	LATH_ASSERT(batch->arena == arena && batch->count < RETIRE_MAX);
 	batch->place[batch->count++] = place;
 	batch->bytes += bytes;
@@ -263,18 +217,6 @@ static u64 wanted_reserve(const struct lath_store_options *options)
 	return min(want, RESERVE_MAX);
 }
 
-/* Initialises the fields that need no memory. */
-static void arena_setup(struct arena *arena, const struct lath_store_options *options,
-			const struct lath_rcu *rcu, u64 *all_committed)
-{
-	memset(arena, 0, sizeof(*arena));
-	arena->limit = options->limit;
-	arena->rcu = rcu;
-	arena->all_committed = all_committed;
-	arena->small_pages = options->pages == LATH_PAGES_SMALL;
-	arena->hugetlb = options->pages == LATH_PAGES_HUGETLB;
-}
-
 /* ---- reserved huge pages and fork ----
  *
  * They are private memory, so the first of parent and child to write after a fork needs one more
@@ -312,19 +254,6 @@ static void hugetlb_list(struct arena *arena, bool add)
 	lath_call_exit();
 }
 
-static void arena_layout(struct arena *arena)
-{
-	u64 table;
-
-	LATH_ASSERT(!(arena->reserved % BLOCK) && arena->reserved <= RESERVE_MAX);
-	arena->units = (u32)(arena->reserved >> UNIT_SHIFT);
-	table = round_up((u64)arena->units * sizeof(struct unit), BLOCK);
-	arena->first_unit = arena->fresh_unit = (u32)(table >> UNIT_SHIFT);
-	/* the table is at the begin of what it describes: its own units are never handed out */
-	LATH_ASSERT(arena->first_unit > NO_UNIT);
-	arena->unit = (struct unit *)(void *)arena->base;
-}
-
 static void locks_init(struct arena *arena)
 {
 	int i;
@@ -334,46 +263,55 @@ static void locks_init(struct arena *arena)
 		lath_spin_init(&arena->shard[i].lock);
 }
 
-int lath_arena_init(struct arena *arena, const struct lath_store_options *options,
-		    const struct lath_rcu *rcu, u64 *all_committed)
+int lath_arena_init_at(struct arena *arena, char *base, u64 reserved, u8 *block,
+		       const struct arena_backing *backing,
+		       const struct lath_store_options *options, const struct lath_rcu *rcu,
+		       u64 *all_committed)
 {
-	int ret;
+	u64 table;
 
-	arena_setup(arena, options, rcu, all_committed);
-	arena->reserved = wanted_reserve(options);
-	ret = lath_pages_reserve(&arena->base, &arena->reserved, options);
-	if (ret)
-		return ret;
-	LATH_ASSERT(!((uintptr_t)arena->base % BLOCK));
-	arena_layout(arena);
-	arena->block = memory_refused() ? NULL : calloc(arena->reserved / BLOCK, 1);
-	if (!arena->block || arena->first_unit >= arena->units) {
-		/* no memory, or so few addresses that the table takes all of them */
-		free(arena->block);
-		lath_pages_release(arena->base, arena->reserved);
-		return arena->block ? -EINVAL : -ENOMEM;
-	}
-	locks_init(arena);
-	if (arena->hugetlb)
-		hugetlb_list(arena, true);
-	return 0;
-}
-
-int lath_arena_init_shared(struct arena *arena, char *base, u64 reserved, u8 *block,
-			   const struct arena_backing *backing,
-			   const struct lath_store_options *options, const struct lath_rcu *rcu,
-			   u64 *all_committed)
-{
-	LATH_ASSERT(!((uintptr_t)base % BLOCK) && !(reserved % BLOCK));
-	arena_setup(arena, options, rcu, all_committed);
-	arena->hugetlb = false;
+	LATH_ASSERT(!((uintptr_t)base % BLOCK) && !(reserved % BLOCK) && reserved <= RESERVE_MAX);
+	memset(arena, 0, sizeof(*arena));
 	arena->base = base;
 	arena->reserved = reserved;
 	arena->block = block;
 	arena->backing = backing;
-	arena_layout(arena);
+	arena->limit = options->limit;
+	arena->rcu = rcu;
+	arena->all_committed = all_committed;
+	arena->small_pages = options->pages == LATH_PAGES_SMALL;
+	arena->hugetlb = options->pages == LATH_PAGES_HUGETLB;
+	/* the table is at the begin of what it describes: its own units are never handed out */
+	arena->unit = (struct unit *)(void *)base;
+	arena->units = (u32)(reserved >> UNIT_SHIFT);
+	table = round_up((u64)arena->units * sizeof(struct unit), BLOCK);
+	arena->first_unit = arena->fresh_unit = (u32)(table >> UNIT_SHIFT);
+	LATH_ASSERT(arena->first_unit > NO_UNIT);
 	locks_init(arena);
 	return arena->first_unit < arena->units ? 0 : -EINVAL;
+}
+
+int lath_arena_init(struct arena *arena, const struct lath_store_options *options,
+		    const struct lath_rcu *rcu, u64 *all_committed)
+{
+	u64 reserved = wanted_reserve(options);
+	char *base;
+	u8 *block;
+	int ret = lath_pages_reserve(&base, &reserved, options);
+
+	if (ret)
+		return ret;
+	block = memory_refused() ? NULL : calloc(reserved / BLOCK, 1);
+	ret = block ? lath_arena_init_at(arena, base, reserved, block, NULL, options, rcu,
+					 all_committed)
+		    : -ENOMEM;
+	if (ret) { /* no memory, or so few addresses that the table takes all of them */
+		free(block);
+		lath_pages_release(base, reserved);
+	} else if (arena->hugetlb) {
+		hugetlb_list(arena, true);
+	}
+	return ret;
 }
 
 void lath_arena_restart(struct arena *arena, u32 fresh)
@@ -395,29 +333,17 @@ void lath_arena_restart(struct arena *arena, u32 fresh)
 		memset(shard->partial, 0, sizeof(shard->partial));
 		memset(shard->slots, 0, sizeof(shard->slots));
 		/* batches were private memory of the process that died */
-		shard->batch = shard->spare = NULL;
-		shard->spares = 0;
+		shard->batch = NULL;
 		shard->items = 0;
 	}
 }
 
 void lath_arena_fini(struct arena *arena)
 {
-	struct retire_batch *batch;
-	unsigned int i;
-
 	/* the batches that are not full too; then all callbacks, while the memory is still there */
 	lath_arena_flush(arena);
 	lath_retire_drain(arena->rcu);
-	/* nothing waits for a grace period any more: the batches that are left are spare ones */
 	LATH_ASSERT(!__atomic_load_n(&arena->pending, __ATOMIC_RELAXED) || lath_retire_ended());
-	for (i = 0; i < SHARDS; i++) {
-		LATH_ASSERT(!arena->shard[i].batch);
-		while ((batch = arena->shard[i].spare)) {
-			arena->shard[i].spare = batch->next;
-			lath_block_free(batch);
-		}
-	}
 	if (arena->hugetlb)
 		hugetlb_list(arena, false);
 	pthread_mutex_destroy(&arena->lock);

@@ -67,8 +67,7 @@ struct arena_shard {
 	struct lath_spinlock lock;
 	u32 partial[SLAB_CLASSES]; /* slabs with free slots, by class */
 	u32 slots[SLAB_CLASSES];   /* slots handed out, by class */
-	struct retire_batch *batch, *spare;
-	u32 spares;
+	struct retire_batch *batch;
 	s64 items;	  /* records added minus removed, for the count of a store of byte keys */
 	u64 next_version; /* made unique by the shard's number in the low bits */
 } __attribute__((aligned(64)));
@@ -126,6 +125,15 @@ static inline void *arena_at(const struct arena *arena, u64 place)
 	return arena->base + place;
 }
 
+/* The first unit of the slab or run that a place is in. */
+static inline struct unit *unit_of(const struct arena *arena, u64 place)
+{
+	struct unit *u = &arena->unit[place >> UNIT_SHIFT];
+
+	LATH_ASSERT(place < arena->reserved);
+	return u->kind == UNIT_BODY ? u - u->back : u;
+}
+
 /* Marks tell which places hold a valid record: one bit per 8 bytes. Returns that of a place. */
 #define MARKS_A_BLOCK (BLOCK / 8 / 64)
 static inline bool place_marked(const u64 *mark, u64 place)
@@ -140,11 +148,11 @@ static inline bool place_marked(const u64 *mark, u64 place)
 int lath_arena_init(struct arena *arena, const struct lath_store_options *options,
 		    const struct lath_rcu *rcu, u64 *all_committed);
 /* As lath_arena_init() for memory that exists: what is at base is 0, and so are the bytes at
- * `block`, one per block. */
-int lath_arena_init_shared(struct arena *arena, char *base, u64 reserved, u8 *block,
-			   const struct arena_backing *backing,
-			   const struct lath_store_options *options, const struct lath_rcu *rcu,
-			   u64 *all_committed);
+ * `block`, one per block. backing NULL: it is private to this process. */
+int lath_arena_init_at(struct arena *arena, char *base, u64 reserved, u8 *block,
+		       const struct arena_backing *backing,
+		       const struct lath_store_options *options, const struct lath_rcu *rcu,
+		       u64 *all_committed);
 /* After the death of a process: resets locks, lists and counts. No unit from `fresh` on has ever
  * been used. */
 void lath_arena_restart(struct arena *arena, u32 fresh);
@@ -172,8 +180,6 @@ void lath_arena_numbers(struct arena *arena, struct arena_numbers *numbers);
 struct retire_batch {
 	struct lath_rcu_head rcu;
 	struct arena *arena;
-	struct arena_shard *shard;
-	struct retire_batch *next;
 	u32 count;
 	u64 bytes;
 	u64 place[RETIRE_MAX];
@@ -212,6 +218,27 @@ u64 lath_arena_version(struct arena *arena);
 u64 lath_arena_mark_sparse(struct arena *arena);
 bool lath_arena_draining(const struct arena *arena, u64 place);
 void lath_arena_unmark(struct arena *arena);
+
+/* Put a unit at the head of a list, and take it out. */
+static inline void unit_link(struct arena *arena, u32 *head, u32 first)
+{
+	arena->unit[first].prev = NO_UNIT;
+	arena->unit[first].next = *head;
+	if (*head)
+		arena->unit[*head].prev = first;
+	*head = first;
+}
+
+static inline void unit_unlink(struct arena *arena, u32 *head, u32 first)
+{
+	const struct unit *u = &arena->unit[first];
+
+	LATH_ASSERT(!u->prev || arena->unit[u->prev].next == first);
+	LATH_ASSERT(!u->next || arena->unit[u->next].prev == first);
+	*(u->prev ? &arena->unit[u->prev].next : head) = u->next;
+	if (u->next)
+		arena->unit[u->next].prev = u->prev;
+}
 
 /* For assertions: returns whether a thread holds the lock of the runs. */
 static inline bool runs_locked(struct arena *arena)
@@ -276,10 +303,8 @@ int lath_pages_populate(char *from, u64 size, bool huge);
 /* Returns the memory to the machine; its content is lost. 0 | -errno */
 int lath_pages_give_back(char *from, u64 size);
 
-struct pages_coverage {
-	u64 resident, huge; /* bytes; huge: those on pages of 2 MiB or more */
-};
-/* Fills *coverage for an address range, from /proc/self/smaps. 0 | -errno */
-int lath_pages_coverage(const char *base, u64 size, struct pages_coverage *coverage);
+/* Adds the resident bytes of an address range, and those on pages of 2 MiB or more, from
+ * /proc/self/smaps. 0 | -errno */
+int lath_pages_coverage(const char *base, u64 size, u64 *resident, u64 *huge);
 
 #endif /* LATH_STORE_ARENA_H */

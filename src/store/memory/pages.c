@@ -185,7 +185,7 @@ int lath_pages_numa(char *base, u64 size, const char *text)
 	int mode;
 
 	if (syscall(SYS_get_mempolicy, NULL, &allowed, NODES, NULL, MPOL_F_MEMS_ALLOWED))
-		return lath_store_refuse_with(-EOPNOTSUPP, "numa: this machine has no NUMA policy");
+		return lath_refuse(-EOPNOTSUPP, "numa: this machine has no NUMA policy");
 	if (!strcmp(text, "local")) {
 		mode = MPOL_LOCAL;
 	} else if (!strncmp(text, "interleave", 10) && (!text[10] || text[10] == ':')) {
@@ -193,16 +193,16 @@ int lath_pages_numa(char *base, u64 size, const char *text)
 	} else if (!strncmp(text, "bind:", 5)) {
 		mode = MPOL_BIND;
 	} else {
-		return lath_store_refuse_with(
+		return lath_refuse(
 			-EINVAL, "numa '%s': use local, interleave, interleave:NODES or bind:NODES",
 			text);
 	}
 	if (mode != MPOL_LOCAL && !read_nodes(list && list[1] ? list + 1 : "all", &allowed, &nodes))
-		return lath_store_refuse_with(-EINVAL, "numa '%s': no such nodes here", text);
+		return lath_refuse(-EINVAL, "numa '%s': no such nodes here", text);
 	/* the kernel takes one bit less than it is told */
 	if (syscall(SYS_mbind, base, size, mode, mode == MPOL_LOCAL ? NULL : &nodes,
 		    mode == MPOL_LOCAL ? 0 : NODES + 1ul, 0))
-		return lath_store_refuse_with(-errno, "numa '%s': %s", text, strerror(errno));
+		return lath_refuse(-errno, "numa '%s': %s", text, strerror(errno));
 	return 0;
 }
 
@@ -238,11 +238,10 @@ int lath_pages_reserve(char **base, u64 *size, const struct lath_store_options *
 		}
 	}
 	if (map == MAP_FAILED)
-		return lath_store_refuse_with(
-			-ENOMEM,
-			"cannot reserve %" PRIu64
-			" MiB of addresses; a smaller limit (--limit) needs fewer",
-			*size >> 20);
+		return lath_refuse(-ENOMEM,
+				   "cannot reserve %" PRIu64
+				   " MiB of addresses; a smaller limit (--limit) needs fewer",
+				   *size >> 20);
 	head = -(uintptr_t)map & (BLOCK - 1);
 	if (head)
 		munmap(map, head);
@@ -332,13 +331,12 @@ int lath_pages_give_back(char *from, u64 size)
 	return madvise(from, size, MADV_DONTNEED) ? -errno : 0;
 }
 
-int lath_pages_coverage(const char *base, u64 size, struct pages_coverage *coverage)
+int lath_pages_coverage(const char *base, u64 size, u64 *resident, u64 *huge)
 {
 	FILE *smaps = fopen("/proc/self/smaps", "re");
 	char line[256];
 	bool inside = false;
 
-	memset(coverage, 0, sizeof(*coverage));
 	if (!smaps)
 		return -errno;
 	while (fgets(line, sizeof(line), smaps)) {
@@ -348,13 +346,12 @@ int lath_pages_coverage(const char *base, u64 size, struct pages_coverage *cover
 			inside = from >= (u64)(uintptr_t)base && to <= (u64)(uintptr_t)base + size;
 		} else if (inside) {
 			if (sscanf(line, "Rss: %" SCNu64 " kB", &kb) == 1)
-				coverage->resident += kb << 10;
-			else if (sscanf(line, "AnonHugePages: %" SCNu64 " kB", &kb) == 1)
-				coverage->huge += kb << 10;
-			else if (sscanf(line, "ShmemPmdMapped: %" SCNu64 " kB", &kb) == 1)
-				coverage->huge += kb << 10;
+				*resident += kb << 10;
+			else if (sscanf(line, "AnonHugePages: %" SCNu64 " kB", &kb) == 1 ||
+				 sscanf(line, "ShmemPmdMapped: %" SCNu64 " kB", &kb) == 1)
+				*huge += kb << 10;
 			else if (sscanf(line, "Private_Hugetlb: %" SCNu64 " kB", &kb) == 1)
-				coverage->huge += kb << 10, coverage->resident += kb << 10;
+				*huge += kb << 10, *resident += kb << 10;
 		}
 	}
 	fclose(smaps);

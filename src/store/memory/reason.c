@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/*
- * reason.c - the last reason of each thread.
- */
+/* reason.c - the last reason of each thread. */
 #include "store/memory/reason.h"
 
 #include <stdarg.h>
-#include <stdlib.h>
 
 #include "lathwork/store.h"
 
@@ -14,7 +11,7 @@ bool (*lath_store_refuse)(void);
 static __thread char reason[512];
 static __thread bool said; /* the current call has a reason */
 
-int lath_store_refuse_with(int ret, const char *format, ...)
+int lath_refuse(int ret, const char *format, ...)
 {
 	va_list args;
 
@@ -54,18 +51,4 @@ void lath_store_reason_copy(char *why, size_t size)
 const char *lath_store_reason(void)
 {
 	return reason;
-}
-
-bool lath_buffer_grow(u8 **buf, size_t *room, size_t want)
-{
-	u8 *more;
-
-	if (want <= *room)
-		return true;
-	more = memory_refused() ? NULL : realloc(*buf, want);
-	if (!more)
-		return false;
-	*buf = more;
-	*room = want;
-	return true;
 }

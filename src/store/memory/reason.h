@@ -10,10 +10,9 @@
 
 /* Stores the reason for the calling thread; a later one of the same call replaces it. Returns
  * ret. */
-int lath_store_refuse_with(int ret, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* As lath_store_refuse_with(), unless the call has a reason already. */
-#define store_refuse_if_silent(ret, ...) \
-	(lath_store_said() ? (ret) : lath_store_refuse_with(ret, __VA_ARGS__))
+int lath_refuse(int ret, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* As lath_refuse(), unless the call has a reason already. */
+#define store_refuse_if_silent(ret, ...) (lath_store_said() ? (ret) : lath_refuse(ret, __VA_ARGS__))
 /* Returns whether the current call has a reason. */
 bool lath_store_said(void);
 /* Appends to the reason of the current call. Returns ret. */
@@ -32,9 +31,6 @@ void lath_store_reason_copy(char *why, size_t size);
 		} while (result_ < 0 && errno == EINTR); \
 		result_;                                 \
 	})
-
-/* Makes room for at least `want` bytes in a buffer. Returns whether there is memory. */
-bool lath_buffer_grow(u8 **buf, size_t *room, size_t want);
 
 /* For tests: if not NULL, called before memory is requested; true: the request fails. */
 extern bool (*lath_store_refuse)(void);

@@ -30,23 +30,15 @@ bool lath_arena_is_full(struct arena *arena)
 
 static void run_unlink(struct arena *arena, u32 first)
 {
-	struct unit *u = &arena->unit[first];
+	const struct unit *u = &arena->unit[first];
 
 	LATH_ASSERT(runs_locked(arena) && u->kind == UNIT_FREE && u->len);
-	LATH_ASSERT(!u->prev || arena->unit[u->prev].next == first);
-	LATH_ASSERT(!u->next || arena->unit[u->next].prev == first);
-	if (u->prev)
-		arena->unit[u->prev].next = u->next;
-	else
-		arena->run[__fls64(u->len)] = u->next;
-	if (u->next)
-		arena->unit[u->next].prev = u->prev;
+	unit_unlink(arena, &arena->run[__fls64(u->len)], first);
 }
 
 void lath_run_link(struct arena *arena, u32 first, u32 len)
 {
 	struct unit *u = &arena->unit[first], *end = u + len - 1;
-	u32 *head = &arena->run[__fls64(len)];
 
 	LATH_ASSERT(runs_locked(arena) && len && first >= arena->first_unit &&
 		    len <= arena->fresh_unit - first);
@@ -57,11 +49,7 @@ void lath_run_link(struct arena *arena, u32 first, u32 len)
 	u->kind = UNIT_FREE;
 	u->len = len;
 	u->back = 0;
-	u->prev = NO_UNIT;
-	u->next = *head;
-	if (*head)
-		arena->unit[*head].prev = first;
-	*head = first;
+	unit_link(arena, &arena->run[__fls64(len)], first);
 }
 
 /* Returns a free run of at least len units, or NO_UNIT: the first that fits among 64 of its own
@@ -219,15 +207,6 @@ void lath_run_free(struct arena *arena, u32 first)
 
 /* ---- memory of the machine ---- */
 
-static int block_give_back(struct arena *arena, u64 b)
-{
-	LATH_ASSERT(runs_locked(arena) && b < arena->reserved / BLOCK && arena->block[b]);
-	/* not the block under the unit table */
-	LATH_ASSERT(b * UNITS_A_BLOCK >= arena->first_unit);
-	return arena->backing ? arena->backing->give_back(arena, b)
-			      : lath_pages_give_back(arena->base + b * BLOCK, BLOCK);
-}
-
 u64 lath_arena_release(struct arena *arena)
 {
 	u64 given = 0, b;
@@ -242,8 +221,13 @@ u64 lath_arena_release(struct arena *arena)
 			u64 to = (first + (u64)arena->unit[first].len) / UNITS_A_BLOCK;
 
 			for (b = from; b < to; b++) {
-				if (!arena->block[b] || block_give_back(arena, b))
+				if (!arena->block[b] ||
+				    (arena->backing ? arena->backing->give_back(arena, b)
+						    : lath_pages_give_back(arena->base + b * BLOCK,
+									   BLOCK)))
 					continue;
+				/* not the block under the unit table */
+				LATH_ASSERT(b * UNITS_A_BLOCK >= arena->first_unit);
 				LATH_ASSERT(arena->committed >= BLOCK);
 				arena->block[b] = BLOCK_NONE;
 				arena->committed -= BLOCK;

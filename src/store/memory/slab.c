@@ -80,10 +80,7 @@ unsigned int lath_arena_borrow_shard(unsigned int number)
 
 unsigned int lath_arena_shard_of(const struct arena *arena, u64 place)
 {
-	const struct unit *u = &arena->unit[place >> UNIT_SHIFT];
-
-	LATH_ASSERT(place < arena->reserved);
-	return u->kind == UNIT_BODY ? (u - u->back)->shard : u->shard;
+	return unit_of(arena, place)->shard;
 }
 
 struct arena_shard *lath_arena_shard(struct arena *arena)
@@ -105,15 +102,10 @@ u64 lath_arena_version(struct arena *arena)
 static void partial_link(struct arena *arena, struct arena_shard *shard, u32 first)
 {
 	struct unit *slab = &arena->unit[first];
-	u32 *head = &shard->partial[slab->class];
 
 	LATH_ASSERT(lath_spin_mine(&shard->lock) && shard == &arena->shard[slab->shard]);
 	LATH_ASSERT(slab->kind == UNIT_SLAB && !slab->flags && slab->used < lath_slab_slots(slab));
-	slab->prev = NO_UNIT;
-	slab->next = *head;
-	if (*head)
-		arena->unit[*head].prev = first;
-	*head = first;
+	unit_link(arena, &shard->partial[slab->class], first);
 	WRITE_ONCE(slab->flags, slab->flags | SLAB_LINKED);
 }
 
@@ -123,12 +115,7 @@ static void partial_unlink(struct arena *arena, struct arena_shard *shard, u32 f
 
 	LATH_ASSERT(lath_spin_mine(&shard->lock) && shard == &arena->shard[slab->shard]);
 	LATH_ASSERT(slab->kind == UNIT_SLAB && slab->flags & SLAB_LINKED);
-	if (slab->prev)
-		arena->unit[slab->prev].next = slab->next;
-	else
-		shard->partial[slab->class] = slab->next;
-	if (slab->next)
-		arena->unit[slab->next].prev = slab->prev;
+	unit_unlink(arena, &shard->partial[slab->class], first);
 	WRITE_ONCE(slab->flags, (u8)(slab->flags & ~SLAB_LINKED));
 }
 
@@ -336,11 +323,8 @@ u64 lath_arena_mark_sparse(struct arena *arena)
 
 bool lath_arena_draining(const struct arena *arena, u64 place)
 {
-	const struct unit *u = &arena->unit[place >> UNIT_SHIFT];
+	const struct unit *u = unit_of(arena, place);
 
-	LATH_ASSERT(place < arena->reserved);
-	if (u->kind == UNIT_BODY)
-		u -= u->back;
 	return u->kind == UNIT_SLAB && (READ_ONCE(u->flags) & SLAB_DRAINING);
 }
 

@@ -5,7 +5,7 @@
  * A ref points to a copy in this process, which is valid until the caller's section ends.
  */
 #include "store/memory/reason.h"
-#include "store/kv/value.h"
+#include "store/place/place.h"
 #include "lathwork/uapi/llds.h"
 
 #include <fcntl.h>
@@ -16,16 +16,15 @@
 /* Room for a value in the first call; a longer value takes a second one. */
 #define FIRST_ROOM 512
 
-struct dev {
-	int fd;
-};
+/* The device's descriptor is what the store keeps there. */
+static int fd_of(const struct lath_store *store)
+{
+	return (int)(intptr_t)store->place_data;
+}
 
 static int dev_call(const struct lath_store *store, unsigned long call, void *arg)
 {
-	const struct dev *dev = store->backend_data;
-
-	LATH_ASSERT(dev);
-	return UNINTERRUPTED(ioctl(dev->fd, call, arg)) < 0 ? -errno : 0;
+	return UNINTERRUPTED(ioctl(fd_of(store), call, arg)) < 0 ? -errno : 0;
 }
 
 /* ---- opening ---- */
@@ -41,33 +40,27 @@ static int dev_prepare(struct lath_store *store, const char *name,
 	int ret = dev_call(store, LLDS_GET_ABI, &abi);
 
 	if (ret || abi != LLDS_ABI)
-		return lath_store_refuse_with(-ENODEV, "not this version's llds device");
+		return lath_refuse(-ENODEV, "not this version's llds device");
 	if (name) {
 		if (strlen(name) > LLDS_NAME_MAX)
-			return lath_store_refuse_with(-EINVAL,
-						      "%s: a name has at most %u characters", name,
-						      LLDS_NAME_MAX);
+			return lath_refuse(-EINVAL, "%s: a name has at most %u characters", name,
+					   LLDS_NAME_MAX);
 		memcpy(attach.name, name, strlen(name));
 		if (!(options->flags & (LATH_STORE_READ_ONLY | LATH_STORE_EXISTING)))
 			attach.flags = LLDS_CREATE;
 		ret = dev_call(store, LLDS_ATTACH, &attach);
-		return ret ? lath_store_refuse_with(ret, "store %s: %s", name, strerror(-ret)) : 0;
+		return ret ? lath_refuse(ret, "store %s: %s", name, strerror(-ret)) : 0;
 	}
 	ret = limit && !(options->flags & LATH_STORE_READ_ONLY)
 		      ? dev_call(store, LLDS_SET_LIMIT, &limit)
 		      : 0;
-	return ret ? lath_store_refuse_with(ret, "limit %llu: %s", (unsigned long long)limit,
-					    strerror(-ret))
+	return ret ? lath_refuse(ret, "limit %llu: %s", (unsigned long long)limit, strerror(-ret))
 		   : 0;
 }
 
-static int dev_close(struct lath_store *store)
+static void dev_close(struct lath_store *store)
 {
-	struct dev *dev = store->backend_data;
-
-	close(dev->fd);
-	free(dev);
-	return 0;
+	close(fd_of(store));
 }
 
 static int dev_open(struct lath_store *store, const char *rest,
@@ -76,26 +69,23 @@ static int dev_open(struct lath_store *store, const char *rest,
 	const char *name = strchr(rest, '#');
 	char *path = strndup(*rest && *rest != '#' ? rest : "/dev/llds",
 			     *rest && name && name != rest ? (size_t)(name - rest) : (size_t)4096);
-	struct dev *dev = malloc(sizeof(*dev));
-	int ret;
+	int fd = -1, ret;
 
-	if (!dev || !path)
-		ret = lath_store_refuse_with(-ENOMEM, "no memory");
+	if (!path)
+		ret = lath_refuse(-ENOMEM, "no memory");
 	else if (options->keys != LATH_STORE_NUMBERS || options->flags & LATH_STORE_EVICT)
-		ret = lath_store_refuse_with(
-			-EOPNOTSUPP, "the kernel's store has numbers for keys and evicts nothing");
-	else if ((dev->fd = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY)) < 0)
-		ret = lath_store_refuse_with(errno == ENOENT ? -ENODEV : -errno, "%s: %s", path,
-					     strerror(errno));
+		ret = lath_refuse(-EOPNOTSUPP,
+				  "the kernel's store has numbers for keys and evicts nothing");
+	else if ((fd = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY)) < 0)
+		ret = lath_refuse(errno == ENOENT ? -ENODEV : -errno, "%s: %s", path,
+				  strerror(errno));
 	else {
-		store->backend_data = dev;
+		store->place_data = (void *)(intptr_t)fd;
 		ret = dev_prepare(store, name ? name + 1 : NULL, options);
 		if (ret)
-			close(dev->fd);
+			close(fd);
 	}
 	free(path);
-	if (ret)
-		free(dev);
 	return ret;
 }
 
@@ -106,53 +96,74 @@ static int64_t dev_get(struct lath_store *store, struct lath_store_key key, void
 	struct llds_get get = { .key = key.n, .value = (uintptr_t)buf };
 	int ret;
 
-	if (key.data)
-		return -EINVAL;
 	get.room = (u32)min(room, (size_t)LLDS_VALUE_MAX);
 	ret = dev_call(store, LLDS_GET, &get);
 	return ret && ret != -ERANGE ? ret : (int64_t)get.size;
 }
 
-/* Fills ref from get and the value at data. 0 | -ENOMEM */
-static int ref_fill(struct lath_store *store, const struct llds_get *get, const void *data,
-		    struct lath_store_ref *ref)
+/* Copies the value at data, whose length ref has. 0 | -ENOMEM */
+static int ref_fill(struct lath_store *store, const void *data, struct lath_store_ref *ref)
 {
 	struct copies *copies;
 	int ret;
 
 	ref->data = data;
-	ref->size = get->size;
-	ref->version = get->version;
-	ref->expires = get->expires;
 	ret = lath_refs_copy(ref, 1, &copies);
 	lath_copies_keep(store, copies);
+	return ret;
+}
+
+/* Gets the first entry from one key on to another (backward: down to it). 0 (*found, *ref) | -ENOENT |
+ * -errno */
+static int dev_seek(struct lath_store *store, u64 from, u64 last, bool backward, u64 *found,
+		    struct lath_store_ref *ref)
+{
+	_Alignas(8) u8 first[FIRST_ROOM];
+	struct llds_iterate it = { .from = from, .last = last };
+	const struct llds_record *record;
+	u8 *buffer = first, *more;
+	u32 room = sizeof(first);
+	int ret;
+
+	for (;;) {
+		it.buffer = (uintptr_t)buffer;
+		it.room = room;
+		it.count = 1;
+		it.flags = backward ? LLDS_BACKWARD : 0;
+		it.more = 0;
+		ret = dev_call(store, LLDS_ITERATE, &it);
+		if (!ret && !it.count && it.more) { /* stopped early by a signal */
+			it.from = it.next;
+			continue;
+		}
+		if (ret != -ERANGE)
+			break;
+		room = it.used;
+		more = realloc(buffer == first ? NULL : buffer, room);
+		ret = -ENOMEM;
+		if (!more)
+			break;
+		buffer = more;
+	}
+	if (!ret && !it.count)
+		ret = -ENOENT;
+	if (!ret) {
+		record = (const void *)buffer;
+		*found = record->key;
+		ref->size = record->size;
+		ref->version = record->version;
+		ref->expires = record->expires;
+		ret = ref_fill(store, buffer + sizeof(*record), ref);
+	}
+	if (buffer != first)
+		free(buffer);
 	return ret;
 }
 
 static int dev_get_ref(struct lath_store *store, struct lath_store_key key,
 		       struct lath_store_ref *ref)
 {
-	u8 first[FIRST_ROOM], *data = first, *more;
-	struct llds_get get = { .key = key.n, .room = sizeof(first) };
-	int ret;
-
-	for (;;) {
-		get.value = (uintptr_t)data;
-		ret = dev_call(store, LLDS_GET, &get);
-		if (ret != -ERANGE)
-			break;
-		get.room = get.size;
-		more = realloc(data == first ? NULL : data, get.room);
-		ret = -ENOMEM;
-		if (!more)
-			break;
-		data = more;
-	}
-	if (!ret)
-		ret = ref_fill(store, &get, data, ref);
-	if (data != first)
-		free(data);
-	return ret;
+	return dev_seek(store, key.n, key.n, false, &key.n, ref);
 }
 
 static size_t dev_mget(struct lath_store *store, size_t n, const struct lath_store_key *keys,
@@ -177,8 +188,12 @@ static size_t dev_mget(struct lath_store *store, size_t n, const struct lath_sto
 		/* too long for this buffer, or not processed */
 		if (ret == -ERANGE || ret == -EAGAIN)
 			ret = dev_get_ref(store, keys[i], &refs[i]);
-		else if (!ret)
-			ret = ref_fill(store, &get[i], data[i], &refs[i]);
+		if (!ret && answered && !get[i].error) {
+			refs[i].size = get[i].size;
+			refs[i].version = get[i].version;
+			refs[i].expires = get[i].expires;
+			ret = ref_fill(store, data[i], &refs[i]);
+		}
 		if (ret)
 			refs[i].data = NULL;
 		found += !ret;
@@ -189,7 +204,7 @@ static size_t dev_mget(struct lath_store *store, size_t n, const struct lath_sto
 /* ---- writing ---- */
 
 /* Makes the change if the value is still the old one. */
-static int dev_change(struct lath_store *store, u64 key, const struct lath_store_ref *old,
+static int change_one(struct lath_store *store, u64 key, const struct lath_store_ref *old,
 		      const struct lath_store_change *change)
 {
 	struct llds_delete del = { .key = key, .flags = LLDS_IF_VERSION };
@@ -241,7 +256,7 @@ static int dev_update(struct lath_store *store, struct lath_store_key key, lath_
 			change.expires = old ? ref.expires : 0;
 			ret = min(fn(arg, old, &change), 0);
 			if (!ret && change.action != LATH_STORE_KEEP) {
-				ret = dev_change(store, key.n, old, &change);
+				ret = change_one(store, key.n, old, &change);
 				/* the value is no longer what fn saw */
 				again = ret == -EAGAIN || ret == -EEXIST || ret == -ENOENT;
 			}
@@ -249,6 +264,21 @@ static int dev_update(struct lath_store *store, struct lath_store_key key, lath_
 		lath_reader_exit(store->rcu);
 	} while (again);
 	return ret;
+}
+
+static int dev_set(struct lath_store *store, struct lath_store_key key, const void *value,
+		   size_t size)
+{
+	struct lath_store_entry want = { key, value, size, 0 };
+
+	return dev_update(store, key, lath_decide_put, &want);
+}
+
+static int dev_delete(struct lath_store *store, struct lath_store_key key)
+{
+	int seen = 0, ret = dev_update(store, key, lath_decide_delete, &seen);
+
+	return ret ? ret : seen ? 0 : -ENOENT;
 }
 
 /* Makes a batch call until all elements are processed; others keep their error. */
@@ -267,11 +297,12 @@ static void dev_batch(struct lath_store *store, unsigned long call, void *elemen
 	}
 }
 
-static size_t dev_mset(struct lath_store *store, size_t n, const struct lath_store_entry *entries,
-		       int *results)
+static int64_t dev_mset(struct lath_store *store, size_t n, const struct lath_store_entry *entries,
+			int *results)
 {
 	struct llds_set set[GROUP];
-	size_t good = 0, i;
+	int64_t good = 0;
+	size_t i;
 
 	/* the kernel refuses an impossible length; flags ~0 make it refuse a byte key */
 	for (i = 0; i < n; i++)
@@ -288,11 +319,12 @@ static size_t dev_mset(struct lath_store *store, size_t n, const struct lath_sto
 	return good;
 }
 
-static size_t dev_mdel(struct lath_store *store, size_t n, const struct lath_store_key *keys,
-		       int *results)
+static int64_t dev_mdel(struct lath_store *store, size_t n, const struct lath_store_key *keys,
+			int *results)
 {
 	struct llds_delete del[GROUP];
-	size_t good = 0, i;
+	int64_t good = 0;
+	size_t i;
 
 	for (i = 0; i < n; i++)
 		del[i] = (struct llds_delete){ .key = keys[i].n,
@@ -304,51 +336,34 @@ static size_t dev_mdel(struct lath_store *store, size_t n, const struct lath_sto
 	return good;
 }
 
+static int64_t dev_change(struct lath_store *store, size_t n,
+			  const struct lath_store_entry *entries, const struct lath_store_key *keys,
+			  int *results)
+{
+	return entries ? dev_mset(store, n, entries, results) : dev_mdel(store, n, keys, results);
+}
+
 /* ---- in order ---- */
 
-static int dev_seek(struct lath_store *store, struct lath_store_key key, int backward,
-		    struct lath_store_key *found, struct lath_store_ref *value)
+/* One entry at a time, each in its own section. */
+static int dev_next(struct lath_store_iter *iter, struct lath_store_key *key,
+		    struct lath_store_ref *value)
 {
-	_Alignas(8) u8 first[FIRST_ROOM];
-	struct llds_iterate it = { .from = key.n, .last = backward ? 0 : ~0ull };
-	u8 *buffer = first, *more;
-	u32 room = sizeof(first);
+	struct lath_store *store = iter->store;
 	int ret;
 
-	for (;;) {
-		it.buffer = (uintptr_t)buffer;
-		it.room = room;
-		it.count = 1;
-		it.flags = backward ? LLDS_BACKWARD : 0;
-		it.more = 0;
-		ret = dev_call(store, LLDS_ITERATE, &it);
-		if (!ret && !it.count && it.more) { /* stopped early by a signal */
-			it.from = it.next;
-			continue;
-		}
-		if (ret != -ERANGE)
-			break;
-		room = it.used;
-		more = realloc(buffer == first ? NULL : buffer, room);
-		ret = -ENOMEM;
-		if (!more)
-			break;
-		buffer = more;
-	}
-	if (!ret && !it.count)
-		ret = -ENOENT;
-	if (!ret) {
-		const struct llds_record *record = (const void *)buffer;
-		struct llds_get get = { .size = record->size,
-					.version = record->version,
-					.expires = record->expires };
-
-		*found = lath_key_number(record->key);
-		ret = ref_fill(store, &get, buffer + sizeof(*record), value);
-	}
-	if (buffer != first)
-		free(buffer);
-	return ret;
+	if (iter->ended)
+		return 0;
+	LATH_ASSERT(lath_reader_inside(store->rcu));
+	/* copies of one call are valid until the section ends */
+	lath_reader_exit(store->rcu);
+	lath_reader_enter(store->rcu);
+	*key = lath_key_number(0);
+	ret = dev_seek(store, iter->number, iter->number_end, iter->backward, &key->n, value);
+	if (ret)
+		return ret == -ENOENT ? 0 : ret;
+	lath_iter_pass(iter, *key);
+	return 1;
 }
 
 static size_t dev_scan(struct lath_store *store, u64 from, u64 last, uint64_t *keys,
@@ -357,19 +372,15 @@ static size_t dev_scan(struct lath_store *store, u64 from, u64 last, uint64_t *k
 	bool ended = from > last;
 	size_t n = 0;
 
+	/* an error ends the scan as the last key does: there is no other way to tell */
 	while (n < max && !ended) {
-		struct lath_store_key key = lath_key_number(from);
-
-		/* an error ends the scan as the last key does: there is no other way to tell */
-		ended = dev_seek(store, key, 0, &key, &refs[n]) || key.n > last;
+		ended = dev_seek(store, from, last, false, &keys[n], &refs[n]);
 		if (ended)
 			break;
-		keys[n++] = key.n;
-		ended = key.n == last;
-		from = key.n + 1;
+		ended = keys[n] == last;
+		from = keys[n++] + 1;
 	}
-	if (next)
-		*next = ended ? 0 : from;
+	*next = ended ? 0 : from;
 	return n;
 }
 
@@ -380,7 +391,6 @@ static int dev_stats(struct lath_store *store, struct lath_store_stats *stats)
 
 	if (ret)
 		return ret;
-	memset(stats, 0, sizeof(*stats));
 	stats->items = there.items;
 	stats->committed = there.bytes;
 	stats->index_bytes = there.index_bytes;
@@ -388,17 +398,19 @@ static int dev_stats(struct lath_store *store, struct lath_store_stats *stats)
 	return 0;
 }
 
-const struct store_backend lath_store_dev_backend = {
+const struct store_place lath_place_dev = {
 	.scheme = "dev",
 	.open = dev_open,
 	.close = dev_close,
 	.get = dev_get,
 	.get_ref = dev_get_ref,
-	.update = dev_update,
 	.mget = dev_mget,
-	.mset = dev_mset,
-	.mdel = dev_mdel,
-	.seek = dev_seek,
 	.scan = dev_scan,
+	.set = dev_set,
+	.delete = dev_delete,
+	.update = dev_update,
+	.change = dev_change,
+	.iter_size = sizeof(struct lath_store_iter),
+	.next = dev_next,
 	.stats = dev_stats,
 };

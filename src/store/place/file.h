@@ -2,12 +2,11 @@
 /*
  * file.h - the file of a snapshot: where it is, which process may write it, and how it is replaced.
  *
- * All names are relative to the descriptor of one directory, which is opened once. No path is
- * resolved twice, so nobody can redirect a save by replacing a part of the path, and a process may
- * change its working directory.
+ * All names are relative to the descriptor of one directory, which is opened once: nobody can
+ * redirect a save by replacing a part of the path.
  *
  *   NAME              the snapshot, a regular file; only replaced as a whole, by rename
- *   NAME.lock         exists while a store or a save may write NAME (file.c)
+ *   NAME.lock         exists while a store or a save may write NAME (file_lock.c)
  *   NAME.tmp-XXXXXX   exists while a save runs (replace.c)
  */
 #ifndef LATH_STORE_FILE_H
@@ -41,8 +40,10 @@ struct store_file {
 	bool swept;  /* files of killed saves have been removed since it was locked */
 };
 
-/* ---- file.c ---- */
+/* ---- file_lock.c ---- */
 
+/* Stores the reason of an error: the label, what (": doing this"), the error's text. Returns it. */
+int lath_file_failed(const struct store_file *file, const char *what, int error);
 /* Opens the directory of a path and finds the name in it. Symbolic links are followed, the last one
  * too; NAME need not exist. Call lath_file_forget() in any case. 0 | -errno with a reason */
 int lath_file_resolve(struct store_file *file, const char *path);
@@ -130,6 +131,9 @@ struct snapshot_block {
 _Static_assert(sizeof(struct snapshot_header) == 64, "as described");
 _Static_assert(sizeof(struct snapshot_block) == 32, "as described");
 
+/* Writes the snapshot to a new file. 0 | -errno, without a reason */
+int lath_snapshot_write(struct lath_store *store, int fd, lath_store_progress_fn progress,
+			void *arg);
 /* Loads the snapshot; sets file->seen. 0 | as lath_store_load, with a reason */
 int lath_snapshot_load(struct lath_store *store, struct store_file *file,
 		       lath_store_progress_fn progress, void *arg);

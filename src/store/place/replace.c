@@ -3,9 +3,7 @@
  * replace.c - a new file, which replaces the old one after it has been synced.
  *
  * The new file gets its owner and mode before it gets any content. A killed save leaves its file,
- * NAME.tmp-XXXXXX. The next save removes it if it is certainly such a file: the name fits, it is a
- * regular file of this user (or the snapshot's owner) with one link, it is not locked, and it is
- * empty or begins as a snapshot does.
+ * NAME.tmp-XXXXXX, which the next save removes if it is certainly one (doc/store.md).
  */
 #define _GNU_SOURCE
 #include "store/place/file.h"
@@ -26,12 +24,6 @@
 #define ACL "system.posix_acl_access"
 
 static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyz";
-
-static int failed(const struct store_file *file, const char *what, int error)
-{
-	LATH_ASSERT(error < 0);
-	return lath_store_refuse_with(error, "%s: %s: %s", file->label, what, strerror(-error));
-}
 
 /* ---- files of saves that were killed ---- */
 
@@ -165,7 +157,7 @@ static int copy_rights(const struct store_file *file, int to, const struct stat 
 		mode &= ~(mode_t)0070;
 	if (ret >= 0)
 		ret = fchmod(to, mode) && !not_permitted(errno) ? -errno : 0;
-	return ret ? failed(file, "owner, mode or attributes of the new file", ret) : 0;
+	return ret ? lath_file_failed(file, ": owner, mode or attributes of the new file", ret) : 0;
 }
 
 /* ---- the new file ---- */
@@ -211,9 +203,9 @@ int lath_replace_begin(struct store_file *file, struct replacement *new)
 	remove_dead(file, there ? &old : NULL);
 	ret = make(file, new);
 	if (ret)
-		return failed(file, "a new file beside it", ret);
+		return lath_file_failed(file, ": a new file beside it", ret);
 	if (flock(new->fd, LOCK_EX | LOCK_NB))
-		ret = failed(file, new->name, -errno);
+		ret = lath_file_failed(file, ": the new file", -errno);
 	else if (there)
 		ret = copy_rights(file, new->fd, &old);
 	if (ret)
@@ -252,14 +244,14 @@ int lath_replace_commit(struct store_file *file, struct replacement *new)
 	int ret = sync_file(new->fd);
 
 	if (ret)
-		ret = failed(file, "cannot be written to the disk", ret);
+		ret = lath_file_failed(file, ": cannot be written to the disk", ret);
 	else
 		ret = lath_file_look(
 			file,
 			&stat); /* has another kind of file appeared there since the beginning? */
 	if (!ret || ret == -ENOENT)
 		ret = renameat(file->dir, new->name, file->dir, file->name)
-			      ? failed(file, new->name, -errno)
+			      ? lath_file_failed(file, ": the new file", -errno)
 			      : 0;
 	if (ret) {
 		lath_replace_abort(file, new);
@@ -272,11 +264,10 @@ int lath_replace_commit(struct store_file *file, struct replacement *new)
 	close(new->fd);
 	ret = sync_directory(file);
 	if (ret)
-		return lath_store_refuse_with(
-			ret,
-			"%s: the new file is in place, but its directory cannot be "
-			"written to the disk: %s; if the machine stops before that is "
-			"done, the old file may be there again",
-			file->label, strerror(-ret));
+		return lath_refuse(ret,
+				   "%s: the new file is in place, but its directory cannot be "
+				   "written to the disk: %s; if the machine stops before that is "
+				   "done, the old file may be there again",
+				   file->label, strerror(-ret));
 	return 0;
 }

@@ -11,15 +11,8 @@
  * in the store leaves `dirty` set; the next process rebuilds everything from the marked records
  * (shm_lock.c).
  *
- *   M1  a record exists if and only if it is marked. Marking and unmarking are stores of one word.
- *   M2  a marked record is complete, and the unit table describes its slab or run. Neither is
- *       written while it is marked.
- *   M3  a change of a key marks the new record, then unmarks the old one. The new one has the
- *       higher version, or the same version and the same value.
- *   M4  a call that changes something returns after both, with `dirty` cleared.
- *   M5  recovery depends on nothing else: it reads marks, marked records and their units, and which
- *       blocks are committed. Of these it writes only marks that M3 left over. So it can be
- *       repeated.
+ * M1 to M5, which the comments name, are in doc/store.md (Death): what a call leaves at each
+ * instruction, and what recovery depends on.
  *
  * Only processes are assumed to die, not the machine: of the stores of a killed process, all up to
  * some point in program order have taken effect, and none after it.
@@ -27,7 +20,7 @@
 #ifndef LATH_STORE_SHM_H
 #define LATH_STORE_SHM_H
 
-#include "store/kv/engine.h"
+#include "store/place/place.h"
 
 #define SHM_MAGIC "lathshm"
 #define SHM_MAKING \
@@ -45,15 +38,18 @@ struct shm_head {
 	u64 address, size; /* of the object */
 	u64 limit;
 	u64 generation; /* number of recoveries begun */
+	u64 index_id;	/* id of the next index */
 	u8 dirty;	/* a process changes something, or has died doing so */
 	pthread_mutex_t lock;
 	struct lath_store store;
 };
 
-/* At address - SHM_OWN in each process. The members after fd are used by the lock's holder only. */
+/* At address - SHM_OWN in each process: functions have other addresses in each. The members after fd
+ * are used by the lock's holder only. */
 struct shm_own {
 	struct lath_rcu rcu;
-	struct store_shared shared;
+	struct lath_allocator allocator; /* of index nodes */
+	struct lath_bytes_records records;
 	struct arena_backing backing;
 	int fd;
 	unsigned int readers; /* nesting depth of the holder's sections */
@@ -83,21 +79,13 @@ void lath_shm_reclaim(struct shm *shm);
 
 static inline struct shm *shm_of(const struct lath_store *store)
 {
-	LATH_ASSERT(store->backend_data);
-	return store->backend_data;
+	LATH_ASSERT(store->place_data);
+	return store->place_data;
 }
 
-/* Makes a call with the lock held; write: as lath_shm_enter(). Its result, or why the lock was not
- * to be had. */
-#define LOCKED(store, write, call)                                      \
-	({                                                              \
-		int64_t locked_ = lath_shm_enter(shm_of(store), write); \
-		if (!locked_) {                                         \
-			locked_ = (call);                               \
-			lath_shm_leave(shm_of(store));                  \
-		}                                                       \
-		locked_;                                                \
-	})
+/* shm_object.c: the object of this name, made if there is none. 0 | -errno */
+int lath_shm_attach(const char *name, const struct lath_store_options *options, struct shm **out);
+void lath_shm_detach(struct shm *shm);
 
 /* shm_lock.c: rebuilds the inner store. Lock held, `dirty` set. 0 | -ENOMEM | -EBADMSG; may be
  * called again */

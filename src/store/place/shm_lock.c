@@ -11,7 +11,6 @@
  *      lower version is unmarked and freed
  */
 #include "store/place/shm.h"
-#include "store/kv/value.h"
 
 /* ---- repair ---- */
 
@@ -128,15 +127,24 @@ static int restore_records(struct lath_store *store)
 	return 0;
 }
 
-static int restore_index(struct lath_store *store)
+static int restore_index(struct shm_head *head)
 {
-	LATH_ASSERT(!store->backend && store->mark);
+	const struct shm_own *own = (const void *)((char *)head - SHM_OWN);
+	struct lath_store *store = &head->store;
+	struct lath_config config = LATH_CONFIG_INIT;
+
+	LATH_ASSERT(store->mark && head->index_id);
 	/* whatever state it was in: all of it is made again from the records */
 	memset(&store->numbers, 0, sizeof(store->numbers));
 	memset(&store->set, 0, sizeof(store->set));
 	lath_arena_restart(&store->index, store->index.first_unit);
 	store->committed = store->arena.committed + store->index.committed;
-	return lath_keys_init(store);
+	config.rcu = &own->rcu;
+	config.flags = LATH_SHARED;
+	config.allocator = &own->allocator;
+	config.id = head->index_id;
+	head->index_id += 1ull << 32; /* a set of byte keys may use as many */
+	return lath_keys_init(store, &config, &own->records);
 }
 
 static int adopt(struct lath_store *store, u64 at)
@@ -170,7 +178,7 @@ static int adopt(struct lath_store *store, u64 at)
 	if (!ret && old)
 		lath_value_drop(store, old);
 	else if (!ret)
-		lath_store_count_items(store, 1);
+		lath_keys_count(store, 1);
 	return ret;
 }
 
@@ -191,7 +199,7 @@ int lath_shm_recover(struct shm_head *head)
 	store->arena.limit = store->index.limit = 0;
 	ret = lath_shm_fault == SHM_FAULT_OLD_SLABS ? 0 : restore_records(store);
 	if (!ret)
-		ret = restore_index(store);
+		ret = restore_index(head);
 	if (!ret)
 		ret = each_mark(store, adopt);
 	store->arena.limit = store->index.limit = head->limit;

@@ -6,16 +6,30 @@
  * Nothing in the file is trusted: before memory is allocated, every length is compared with what is
  * left of its block, and every block with what is left of the file.
  */
-#include "store/place/file.h"
 #include "store/memory/reason.h"
-#include "store/place/shm.h"
-#include "store/kv/value.h"
+#include "store/place/file.h"
+#include "store/place/place.h"
 
 #include <stdlib.h>
 #include <unistd.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
+
+/* Makes room for at least `want` bytes in a buffer. Returns whether there is memory. */
+static bool grow(u8 **buf, size_t *room, size_t want)
+{
+	u8 *more;
+
+	if (want <= *room)
+		return true;
+	more = memory_refused() ? NULL : realloc(*buf, want);
+	if (!more)
+		return false;
+	*buf = more;
+	*room = want;
+	return true;
+}
 
 struct writer {
 	int fd;
@@ -72,7 +86,7 @@ static bool room_for(struct writer *w, u64 size)
 	size_t want = w->size + size + 64;
 
 	/* a block more than needed, since the block ends only behind an entry */
-	if (want > w->room && !lath_buffer_grow(&w->buf, &w->room, want + SNAPSHOT_BLOCK))
+	if (want > w->room && !grow(&w->buf, &w->room, want + SNAPSHOT_BLOCK))
 		w->error = -ENOMEM;
 	return !w->error;
 }
@@ -159,99 +173,17 @@ static int write_store(struct lath_store *store, struct writer *w, lath_store_pr
 	return w->error ? w->error : min(ret, 0);
 }
 
-/* Writes the snapshot. The caller holds the file's lock. 0 | -errno with a reason. *placed: whether
- * the new file is in place, which it may be after an error too */
-static int save_to(struct lath_store *store, struct store_file *file, bool *placed,
-		   lath_store_progress_fn progress, void *arg)
+int lath_snapshot_write(struct lath_store *store, int fd, lath_store_progress_fn progress,
+			void *arg)
 {
-	struct writer w = { .fd = -1 };
-	struct replacement new;
-	int ret;
+	struct writer w = { .fd = fd };
+	int ret = -ENOMEM;
 
-	LATH_ASSERT(file->lock >= 0);
-	*placed = false;
-	ret = lath_replace_begin(file, &new);
-	if (ret)
-		return ret;
-	w.fd = new.fd;
 	w.last = memory_refused() ? NULL : malloc(KEY_BYTES_MAX);
-	ret = w.last ? write_store(store, &w, progress, arg) : -ENOMEM;
+	if (w.last)
+		ret = write_store(store, &w, progress, arg);
 	free(w.buf);
 	free(w.last);
-	if (!ret) {
-		ret = lath_replace_commit(file, &new);
-		*placed = new.placed;
-		return ret;
-	}
-	lath_replace_abort(file, &new);
-	return lath_store_refuse_with(ret, "%s: %s", file->label,
-				      ret == -EINTR ? "interrupted" : strerror(-ret));
-}
-
-/* Saves to the store's own file. One save at a time: otherwise an older state could replace a newer
- * one. After a fork a save of the parent does not count. As save_to() */
-static int save_own(struct lath_store *store, bool *placed, lath_store_progress_fn progress,
-		    void *arg)
-{
-	pid_t me = getpid(), other = __atomic_load_n(&store->saving, __ATOMIC_RELAXED);
-	int ret;
-
-	LATH_ASSERT(store->file);
-	*placed = false;
-	/* a save of the parent that was under way at the fork is not this process's */
-	if (other == me || !__atomic_compare_exchange_n(&store->saving, &other, me, false,
-							__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-		return lath_store_refuse_with(-EBUSY, "%s: another thread is writing it",
-					      store->file->label);
-	ret = lath_file_own(store->file);
-	if (!ret)
-		ret = save_to(store, store->file, placed, progress, arg);
-	__atomic_store_n(&store->saving, 0, __ATOMIC_RELEASE);
-	return ret;
-}
-
-int lath_store_sync(struct lath_store *store)
-{
-	LATH_NO_CANCEL;
-	bool placed;
-	int ret;
-
-	lath_store_reason_begin();
-	if (store->read_only)
-		return lath_store_refuse_with(-EROFS, "the store was opened to be read only");
-	if (!store->file || !READ_ONCE(store->changed))
-		return 0;
-	WRITE_ONCE(store->changed, 0); /* changes from here on may be missing in the file */
-	ret = save_own(store, &placed, NULL, NULL);
-	if (ret) /* the next sync tries again */
-		WRITE_ONCE(store->changed, 1);
-	return ret && !placed ? lath_store_reason_add(ret, "; the changes are not saved") : ret;
-}
-
-int lath_store_save(struct lath_store *store, const char *path, lath_store_progress_fn progress,
-		    void *arg)
-{
-	LATH_NO_CANCEL;
-	struct store_file file;
-	bool placed;
-	int ret;
-
-	lath_store_reason_begin();
-	if (store->backend && !store->inside)
-		return lath_store_refuse_with(-EOPNOTSUPP, "%s: cannot be saved",
-					      store->backend->scheme);
-	ret = lath_file_resolve(&file, path);
-	if (!ret && store->file && lath_file_same(&file.dir_id, &store->file->dir_id) &&
-	    !strcmp(file.name, store->file->name)) {
-		ret = save_own(store, &placed, progress, arg);
-	} else if (!ret) { /* another file: locked for this call alone */
-		ret = lath_file_lock(&file);
-		if (!ret) {
-			ret = save_to(store, &file, &placed, progress, arg);
-			lath_file_unlock(&file);
-		}
-	}
-	lath_file_forget(&file);
 	return ret;
 }
 
@@ -282,15 +214,15 @@ struct reader {
 static int bad_file(struct reader *r, const char *what)
 {
 	LATH_ASSERT(r->at <= r->size);
-	return lath_store_refuse_with(-EBADMSG, "%s: damaged at byte %llu: %s", r->file->label,
-				      (unsigned long long)r->at, what);
+	return lath_refuse(-EBADMSG, "%s: damaged at byte %llu: %s", r->file->label,
+			   (unsigned long long)r->at, what);
 }
 
 static int load_failed(struct reader *r, int error)
 {
 	LATH_ASSERT(error < 0);
-	return lath_store_refuse_with(error, "%s: %s", r->file->label,
-				      error == -EINTR ? "interrupted" : strerror(-error));
+	return lath_refuse(error, "%s: %s", r->file->label,
+			   error == -EINTR ? "interrupted" : strerror(-error));
 }
 
 /* Refuses a file that needs more than the limit. Its need is estimated from the part that was
@@ -303,9 +235,10 @@ static int too_large(struct reader *r)
 	if (r->apply && r->content)
 		needed *= max(1.0, (limit + (double)BLOCK) / (double)r->content);
 
-	return lath_store_refuse_with(
-		-ENOSPC, "%s: its %llu entries need about %.1f MiB, the limit is %.1f MiB",
-		r->file->label, (unsigned long long)r->all_entries, needed / mib, limit / mib);
+	return lath_refuse(-ENOSPC,
+			   "%s: its %llu entries need about %.1f MiB, the limit is %.1f MiB",
+			   r->file->label, (unsigned long long)r->all_entries, needed / mib,
+			   limit / mib);
 }
 
 static int read_all(struct reader *r, void *data, u64 size)
@@ -499,7 +432,7 @@ static int read_block(struct reader *r, struct snapshot_block *block)
 	if (block->bytes > r->size - r->at)
 		return bad_file(r, "the file ends too early");
 	/* not before it is known that the file has this many */
-	if (!lath_buffer_grow(&r->buf, &r->room, block->bytes))
+	if (!grow(&r->buf, &r->room, block->bytes))
 		return load_failed(r, -ENOMEM);
 	ret = read_all(r, r->buf, block->bytes);
 	if (ret)
@@ -518,15 +451,14 @@ static int read_header(struct reader *r)
 	if (ret)
 		return ret;
 	if (memcmp(header.magic, SNAPSHOT_MAGIC, 8) || header.checksum != XXH3_64bits(&header, 56))
-		return lath_store_refuse_with(-EBADMSG, "%s: not a snapshot, or damaged at byte 0",
-					      r->file->label);
+		return lath_refuse(-EBADMSG, "%s: not a snapshot, or damaged at byte 0",
+				   r->file->label);
 	if (header.version != SNAPSHOT_VERSION)
-		return lath_store_refuse_with(-EINVAL, "%s: a snapshot of version %u",
-					      r->file->label, header.version);
+		return lath_refuse(-EINVAL, "%s: a snapshot of version %u", r->file->label,
+				   header.version);
 	if (header.keys != (u32)r->store->keys)
-		return lath_store_refuse_with(-EINVAL, "%s: a snapshot of %s", r->file->label,
-					      r->store->keys == LATH_STORE_BYTES ? "numbers"
-										 : "byte keys");
+		return lath_refuse(-EINVAL, "%s: a snapshot of %s", r->file->label,
+				   r->store->keys == LATH_STORE_BYTES ? "numbers" : "byte keys");
 	return 0;
 }
 
@@ -580,10 +512,8 @@ static int load_open(struct reader *r, lath_store_progress_fn progress, void *ar
 	lath_store_loading(true); /* what does not fit is refused; nothing is evicted */
 	ret = read_file(r, progress, arg);
 	lath_store_loading(false);
-	if (ret && r->store->inside) /* no part of the file remains */
-		LOCKED(r->store, true, (lath_keys_clear(r->store->inside), 0));
-	else if (ret)
-		lath_keys_clear(r->store);
+	if (ret) /* no part of the file remains */
+		INSIDE(r->store, true, (lath_keys_clear(r->store->inside), 0));
 	return ret;
 }
 
@@ -595,7 +525,7 @@ int lath_snapshot_load(struct lath_store *store, struct store_file *file,
 	int ret;
 
 	if (!r)
-		return lath_store_refuse_with(-ENOMEM, "%s: %s", file->label, strerror(ENOMEM));
+		return lath_refuse(-ENOMEM, "%s: %s", file->label, strerror(ENOMEM));
 	r->store = store;
 	r->file = file;
 	r->now = lath_store_now();
@@ -607,36 +537,10 @@ int lath_snapshot_load(struct lath_store *store, struct store_file *file,
 		ret = load_open(r, progress, arg);
 		close(r->fd);
 	}
-	if (!ret && store->keys == LATH_STORE_NUMBERS && !store->backend)
+	if (!ret && store->keys == LATH_STORE_NUMBERS && store->inside == store)
 		lath_index_prepare(&store->numbers);
 	free(r->buf);
 	free(r->key);
 	free(r);
-	return ret;
-}
-
-int lath_store_load(struct lath_store *store, const char *path, lath_store_progress_fn progress,
-		    void *arg)
-{
-	LATH_NO_CANCEL;
-	struct store_file file;
-	int ret;
-
-	lath_store_reason_begin();
-	if (store->read_only)
-		return lath_store_refuse_with(-EROFS, "the store was opened to be read only");
-	if (store->backend && !store->inside)
-		return lath_store_refuse_with(-EOPNOTSUPP,
-					      "%s: a snapshot cannot be loaded into it",
-					      store->backend->scheme);
-	ret = store->inside ? (int)LOCKED(store, false, !lath_keys_none(store->inside))
-			    : !lath_keys_none(store);
-	if (ret)
-		return lath_store_refuse_with(ret > 0 ? -ENOTEMPTY : ret, "%s: %s", path,
-					      ret > 0 ? "the store is not empty" : strerror(-ret));
-	ret = lath_file_resolve(&file, path);
-	if (!ret)
-		ret = lath_snapshot_load(store, &file, progress, arg);
-	lath_file_forget(&file);
 	return ret;
 }
