@@ -308,15 +308,88 @@ static int misaligned_lists_are_refused(void)
 	return 0;
 }
 
+/* A scan of nothing: no room, or bounds the wrong way round. */
+static int scans_of_nothing(void)
+{
+	struct lath_item item = { 0, 1, 1 }, found[2];
+	u64 keys[2], values[2], next = 77;
+
+	memset(found, 0, sizeof(found));
+	memset(keys, 0, sizeof(keys));
+	for (; item.key < 1000; item.key++)
+		CHECK(!lath_index_insert_item(list, &item, NULL));
+	CHECK(!lath_index_scan(list, 5, 900, found, 0, &next));
+	CHECK(!lath_index_scan_values(list, 5, 900, keys, values, 0, &next));
+	CHECK(!lath_index_scan_back(list, 900, 5, found, 0, &next));
+	CHECK(!lath_index_scan(list, 901, 900, found, 2, NULL));
+	CHECK(!lath_index_scan(list, ~0ull, 0, found, 2, NULL));
+	CHECK(next == 77 && !found[0].size && !keys[0]);
+	/* without keys */
+	CHECK(lath_index_scan_values(list, 5, 900, NULL, values, 2, NULL) == 2);
+	CHECK(values[0] == 1 && values[1] == 1);
+	return 0;
+}
+
+/* Adds keys * values to *arg, and ends the visit when that is over 5000. */
+static int sum_some(void *arg, const u64 *keys, const u64 *values, size_t n)
+{
+	u64 *sum = arg;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		*sum += keys[i] * values[i];
+	return *sum > 5000 ? -3 : 0;
+}
+
+/* Counts the entries. */
+static int lath_count_all(void *arg, const u64 *keys, const u64 *values, size_t n)
+{
+	u64 *sum = arg;
+
+	(void)keys;
+	(void)values;
+	*sum += n;
+	return 0;
+}
+
+/* A visit gets every item once, in order, and ends when it is told to. */
+static int visits(void)
+{
+	struct lath_item item = { 0, 1, 2 };
+	u64 sum = 0, last;
+
+	for (; item.key < 1000; item.key++)
+		CHECK(!lath_index_insert_item(list, &item, NULL));
+	CHECK(!lath_index_visit_values(list, 901, 900, 1, sum_some, &sum) && !sum);
+	CHECK(!lath_index_visit_values(list, 5, 9, 5, sum_some, &sum));
+	CHECK(sum == 2 * (5 + 6 + 7 + 8 + 9));
+	sum = 0;
+	CHECK(lath_index_visit_values(list, 0, ~0ull, 1000, sum_some, &sum) == -3);
+	CHECK(sum > 5000 && sum < 999 * 1000);
+	for (last = 0; last < 1000; last++) {
+		sum = 0;
+		CHECK(!lath_index_visit_values(list, 0, last, 1000, lath_count_all, &sum));
+		CHECK(sum == last + 1);
+	}
+	return 0;
+}
+
 int index_unit(void)
 {
 	static int (*const cases[])(void) = {
-		edges_of_the_key_space,		 no_false_miss_between_leaves,
-		overlap_across_a_fence,		 range_over_emptied_leaves,
-		void_leaves_are_merged,		 range_from_key_zero_over_leaves,
-		erase_at_the_end_of_full_leaves, drained_leaves_are_used_again,
-		key_patterns_cost_the_same,	 preload_needs_no_memory,
+		edges_of_the_key_space,
+		no_false_miss_between_leaves,
+		overlap_across_a_fence,
+		range_over_emptied_leaves,
+		void_leaves_are_merged,
+		range_from_key_zero_over_leaves,
+		erase_at_the_end_of_full_leaves,
+		drained_leaves_are_used_again,
+		key_patterns_cost_the_same,
+		preload_needs_no_memory,
 		misaligned_lists_are_refused,
+		scans_of_nothing,
+		visits,
 	};
 	unsigned int i;
 	int line;
