@@ -16,7 +16,7 @@
 // Of it are made
 //
 //   calls_tape.hpp            random calls beside the model, memory that fails, libFuzzer, each
-//                             form of vector code; and each error that a call names occurs, and no other
+//                             form of vector code; each error that a call names occurs, no other
 //   sched/calls_program.hpp   controlled schedules of two or three threads
 //   index/lin_test.cpp        threads that run freely
 //
@@ -73,6 +73,7 @@ private:
 struct host {
     void* (*place)(std::size_t size) = nullptr;
     void (*leave)(void* at) = nullptr;
+    void (*look)(const void* at, std::size_t size) = nullptr; // called before a record is read
     const lath_allocator* allocator = nullptr;
     bool* none = nullptr; // if it is set, the allocator has no memory
 };

@@ -168,6 +168,8 @@ def bytes_cases(lib):
         lib.lath_bytes_find(at, by(byte_keys.Key(None, 0, value >> 3)), by(spot))
         return lib.lath_bytes_put(at, by(spot), value)
     until(ENOMEM, "put", lambda i: put(8000000 + 8 * i))
+    lib.lath_bytes_find(at, by(first), by(spot))
+    expect("put, and once more", (lib.lath_bytes_put(at, by(spot), 12), lib.lath_bytes_put(at, by(spot), 8)), (0, EAGAIN))
     rcu.read_unlock()
     lib.lath_bytes_fini(at, byte_keys.EACH_FN(), None)
     memory.check(True)
@@ -602,6 +604,7 @@ def reader_cases(lib, spec):
 
 def run(lib):
     index_calls.bind(lib)
+    byte_keys.bind(lib)
     for cases in (index_cases, bytes_cases, interval_cases, small_cases, lock_cases, create_cases, space_cases, size_cases, memory_cases, sortq_cases,
                   store_cases):
         cases(lib)

@@ -36,8 +36,7 @@ public:
     bool exhausted() const override { return exhausted_; }
 
     void build() override {
-        const calls::host here{place, sched_free, nullptr};
-        it_ = std::make_unique<C>(setup_, here);
+        it_ = std::make_unique<C>(setup_, where());
         if (it_->failed())
             sched_fail("a container cannot be made", nullptr, nullptr);
         for (call c : loaded_)
@@ -99,17 +98,15 @@ protected:
     // Draws a scenario of a certain kind into setup_, loaded_, plan_. Returns its number of fibers;
     // 0: none.
     virtual unsigned draw_case(calls::source&) { return 0; }
+    // Where the container lies: in the scheduler's heap.
+    virtual calls::host where() const {
+        calls::host here;
+        here.place = place;
+        here.leave = sched_free;
+        return here;
+    }
     // What is wrong beside the results of the calls.
     virtual std::string check_more(const calls::history<C>&) { return ""; }
-
-    call planned(const char* name, calls::word key, calls::word size, calls::word value) {
-        call c(setup_);
-        c.kind = calls::kind_of<C>(name);
-        c.key = key;
-        c.size = size;
-        c.value = value;
-        return c;
-    }
 
     setup setup_;
     bool exhausted_ = false;

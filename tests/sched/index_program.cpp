@@ -24,7 +24,16 @@ private:
         setup_.share(from, window, 1, 8 + from.below(points - 7));
     }
 
-        // One scenario in twelve is worth every schedule with one preemption.
+    call planned(const char* name, word key, word size, word value) {
+        call c(setup_);
+        c.kind = kind_of<index_calls>(name);
+        c.key = key;
+        c.size = size;
+        c.value = value;
+        return c;
+    }
+
+    // One scenario in twelve is worth every schedule with one preemption.
     unsigned draw_case(source& from) override {
         const unsigned what = from.below(24);
         exhausted_ = what < 2;

@@ -1,0 +1,944 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//
+// bytes_calls.hpp - a set of byte keys (lathwork/bytes.h) described once (base/calls.hpp). The
+// model is a sorted array of keys, each with the number of its record; a record is freed a grace
+// period after it has left the set.
+#pragma once
+
+#include "base/calls.hpp"
+
+#include "lathwork/bytes.h"
+
+#include <array>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <tuple>
+
+namespace calls {
+
+// A key, and the record that has it; 0: none.
+struct byte_key {
+    std::string text;
+    word tag = 0;
+    word number = 0;
+
+    bool same(const byte_key& other) const { return text == other.text && tag == other.tag; }
+    bool operator==(const byte_key&) const = default;
+};
+
+struct bytes_setup {
+    bool descending = false, ranks = false, memory = false, together = false;
+    const char* next = nullptr;
+    lath_config config = LATH_CONFIG_INIT;
+    // What keys look like: one of some beginnings, then up to `rest` letters.
+    std::vector<std::string> begin;
+    std::string letters;
+    unsigned rest = 0, tags = 1;
+    word numbers = 0; // of records so far
+    std::vector<byte_key> known; // keys that calls have had; together: all that there are, in order
+
+    bytes_setup() = default;
+    explicit bytes_setup(source& from);
+    // Keys many of which agree in their first eight or sixteen bytes, so that arrays and further
+    // trees are made of them; half of the time several are versions of one key.
+    void share(source& from);
+
+    // Is a in front of b?
+    bool before(const byte_key& a, const byte_key& b) const {
+        if (a.text != b.text)
+            return a.text < b.text;
+        return descending ? a.tag > b.tag : a.tag < b.tag;
+    }
+    byte_key fresh(source& from) {
+        byte_key key{begin[from.below(static_cast<unsigned>(begin.size()))]};
+        for (unsigned n = from.below(rest + 1); n && key.text.size() < 64; n--)
+            key.text += letters[from.below(static_cast<unsigned>(letters.size()))];
+        key.tag = tags > 1 ? from.below(tags) : 0;
+        key.tag = key.tag == 1 && !together ? ~word{0} : key.tag;
+        if (known.size() < 4096)
+            known.push_back(key);
+        return key;
+    }
+    byte_key old(source& from) {
+        if (!together && (known.empty() || from.below(4) == 0))
+            return fresh(from);
+        return known[from.below(static_cast<unsigned>(known.size()))];
+    }
+};
+
+// The keys in order, of one setup.
+struct byte_keys {
+    const bytes_setup* of = nullptr;
+    std::vector<byte_key> items;
+
+    bool operator==(const byte_keys& other) const { return items == other.items; }
+    std::size_t hash() const {
+        std::size_t h = items.size();
+        for (const byte_key& it : items)
+            h = (h ^ it.number) * 0x9e3779b97f4a7c15u;
+        return h ^ h >> 29;
+    }
+    // The place of the first one at or behind the key; behind: behind it.
+    std::size_t place(const bytes_setup& s, const byte_key& key, bool behind = false) const {
+        auto less = [&](const byte_key& a, const byte_key& b) { return s.before(a, b); };
+        const auto at = behind ? std::upper_bound(items.begin(), items.end(), key, less)
+                               : std::lower_bound(items.begin(), items.end(), key, less);
+        return static_cast<std::size_t>(at - items.begin());
+    }
+    byte_key* exact(const bytes_setup& s, const byte_key& key) {
+        const std::size_t i = place(s, key);
+        return i < items.size() && items[i].same(key) ? &items[i] : nullptr;
+    }
+};
+
+enum scan_flags { back = LATH_BYTES_BACK, behind = LATH_BYTES_BEHIND, same = LATH_BYTES_SAME };
+
+struct bytes_call {
+    bytes_call() = default;
+    explicit bytes_call(const bytes_setup& setup) : of(&setup) {}
+
+    const bytes_setup* of = nullptr;
+    unsigned kind = 0, how = 0;
+    byte_key key; // and the number of the record that the call brings
+    word other = 0; // the number of the record that it expects; the most records; a rank
+    std::vector<byte_key> batch;
+    std::int64_t ret = 0;
+    word got = 0; // the number of a record; 0: none
+    std::vector<byte_key> items; // records that a walk shows, in its order
+    std::vector<std::int64_t> rets;
+    word called = 0, returned = 0;
+
+    bool blind() const { return how % 8 == 7; } // it does not ask for the record
+    bool bad() const { return how % 64 == 33; } // it brings a value that no record has
+};
+
+inline void print(std::FILE* out, const bytes_call& c) {
+    auto show = [](word n) { return static_cast<unsigned long long>(n); };
+    std::fprintf(out,
+                 " %s/%llu number %llu other %llu how %u: %lld, %llu, %zu items [%llu, %llu]\n",
+                 c.key.text.c_str(), show(c.key.tag), show(c.key.number), show(c.other), c.how,
+                 static_cast<long long>(c.ret), show(c.got), c.items.size(), show(c.called),
+                 show(c.returned));
+}
+inline void print(std::FILE* out, const bytes_setup& s) {
+    std::fprintf(out, "  %s%s, flags 0x%x, keys:", s.descending ? "descending" : "ascending",
+                 s.ranks ? ", ranks" : "", s.config.flags);
+    for (const byte_key& key : s.together ? s.known : std::vector<byte_key>())
+        std::fprintf(out, " %s/%llu", key.text.c_str(), static_cast<unsigned long long>(key.tag));
+    std::fputc('\n', out);
+}
+
+class bytes_calls {
+public:
+    using model = byte_keys;
+    using domain = bytes_setup;
+    using setup = bytes_setup;
+    using call = bytes_call;
+
+    struct record {
+        lath_rcu_head rcu;
+        void (*leave)(void* at);
+        word number, tag, size;
+        std::array<char, 64> text;
+    };
+
+    static const std::vector<described<bytes_calls>> kinds;
+
+    bytes_calls(const setup& how, const host& where) : where_(where) {
+        lath_config config = how.config;
+        config.allocator = where.allocator;
+        lath_bytes_records records = {key_of, this,
+                                      how.descending ? unsigned{LATH_BYTES_DESCENDING} : 0u};
+        void* at = take(sizeof(lath_bytes));
+        if (at && !lath_bytes_init(static_cast<lath_bytes*>(at), &records, &config))
+            set_ = static_cast<lath_bytes*>(at);
+        else
+            leave(at);
+    }
+
+    bool failed() const { return !set_; }
+    lath_bytes* set() { return set_; }
+
+    std::string verify(bool) {
+        char report[200] = "";
+        lath_bytes_stats stats;
+        if (lath_bytes_verify(set_, report, sizeof(report)))
+            return report;
+        lath_bytes_get_stats(set_, &stats);
+        const bool right = stats.items == lath_bytes_count(set_) &&
+                           stats.trees == lath_bytes_trees(set_) &&
+                           stats.bytes >= sizeof(lath_bytes);
+        return right ? "" : "the figures of lath_bytes_get_stats()";
+    }
+    void contents(model& m) {
+        lath_bytes_cursor cursor;
+        word value;
+        m.items.clear();
+        lath_bytes_cursor_init(&cursor, set_);
+        while (lath_bytes_cursor_next(&cursor, &value))
+            m.items.push_back(key_at(value));
+    }
+    bool end(const model* m) {
+        std::pair<bytes_calls*, std::vector<word>> gone{this, {}};
+        lath_bytes_fini(set_, note_and_free, &gone);
+        leave(set_);
+        return !m || numbers(gone.second) == numbers(*m);
+    }
+
+    // A record with this key and number. 0: no memory.
+    word make(const byte_key& key) {
+        auto* r = static_cast<record*>(take(sizeof(record)));
+        if (!r)
+            return 0;
+        *r = {{}, where_.leave ? where_.leave : std::free, key.number, key.tag, key.text.size(),
+              {}};
+        std::copy(key.text.begin(), key.text.end(), r->text.begin());
+        return reinterpret_cast<word>(r);
+    }
+    void drop(word value) {
+        if (value)
+            leave(reinterpret_cast<record*>(value));
+    }
+    void retire(word value) {
+        lath_rcu_auto.call(&at(value)->rcu, [](lath_rcu_head* head) {
+            auto* r = reinterpret_cast<record*>(head);
+            r->leave(r);
+        });
+    }
+    record* at(word value) const {
+        auto* r = reinterpret_cast<record*>(value);
+        if (where_.look)
+            where_.look(r, sizeof(*r));
+        return r;
+    }
+    word number(word value) const { return value ? at(value)->number : 0; }
+    byte_key key_at(word value) const {
+        const record* r = at(value);
+        return {std::string(r->text.data(), r->size), r->tag, r->number};
+    }
+    static lath_bytes_key as_key(const byte_key& key) {
+        return {key.text.data(), key.text.size(), key.tag};
+    }
+
+    static std::vector<word> numbers(std::vector<word> of) {
+        std::sort(of.begin(), of.end());
+        return of;
+    }
+    static std::vector<word> numbers(const model& m) {
+        std::vector<word> all;
+        for (const byte_key& it : m.items)
+            all.push_back(it.number);
+        return numbers(all);
+    }
+    static void note_and_free(void* arg, word value) {
+        auto* gone = static_cast<std::pair<bytes_calls*, std::vector<word>>*>(arg);
+        gone->second.push_back(gone->first->number(value));
+        gone->first->leave(reinterpret_cast<void*>(value));
+    }
+
+    static void draw_loaded(setup& s, source& from, std::vector<call>& loaded);
+    static unsigned most_steps(const setup& s, const call& c);
+
+private:
+    static void key_of(void* me, word value, lath_bytes_key* key) {
+        const record* r = static_cast<bytes_calls*>(me)->at(value);
+        *key = {r->text.data(), r->size, r->tag};
+    }
+    void* take(std::size_t size) {
+        return where_.place ? where_.place(size) : std::aligned_alloc(64, (size + 63) / 64 * 64);
+    }
+    void leave(void* at) { where_.leave ? where_.leave(at) : std::free(at); }
+
+    host where_;
+    lath_bytes* set_ = nullptr;
+};
+
+// A section of a thread that looks at records.
+class section {
+public:
+    section() { lath_rcu_auto.read_lock(); }
+    ~section() { lath_rcu_auto.read_unlock(); }
+    section(const section&) = delete;
+    section& operator=(const section&) = delete;
+};
+
+// ---- setups and arguments ----
+
+inline bytes_setup::bytes_setup(source& from) {
+    static const std::string common = "a common beginning of forty bytes: 9876_", ff(16, '\xff');
+    struct form {
+        std::vector<std::string> begin;
+        unsigned rest;
+        std::string letters;
+        unsigned tags;
+    };
+    static const form forms[] = {
+        {{"", "", "a", std::string(7, '\0')}, 20, std::string("\0\0\0a", 4), 2}, // zeros everywhere
+        {{"", "12345678", "1234567812345678", common}, 9, "xyz\xff", 1},
+        {{common, common + "\0", common.substr(0, 33), common}, 23, "0123456789", 1},
+        {{"", "k", "key", ff.substr(0, 8)}, 2, "ab", 65535}, // versions
+        {{""}, 8, std::string("\0\1\2\x7f\x80\xfe\xff", 7), 3},
+        // the last slices there are, at each depth, and those right before them
+        {{"", ff.substr(0, 8), ff, ff.substr(0, 7)},
+         26,
+         std::string("\xff\xff\xff\xff\xff\xfe\0", 7),
+         3},
+    };
+    const unsigned what = from.byte();
+    const form& form = from.pick(forms);
+    descending = what / 2 % 2;
+    ranks = what / 4 % 2;
+    memory = what / 8 % 2;
+    config.flags = (what % 2 ? LATH_NODE_EACH : 0) | (ranks ? LATH_RANKS : 0) |
+                   (what / 16 % 2 ? LATH_GAPPED : 0);
+    begin = form.begin;
+    rest = form.rest;
+    letters = form.letters;
+    tags = form.tags;
+}
+
+inline void bytes_setup::share(source& from) {
+    static constexpr const char* beginnings[] = {"", "a", "sameeigh", "sameeighttwoeight",
+                                                 "sameeighttwoeighz"};
+    const unsigned all = 4 + from.below(21), alike = 1 + from.below(4);
+    const bool versions = from.one_in(2);
+    together = true;
+    ranks = from.one_in(2);
+    config.flags = (from.one_in(2) ? LATH_NODE_EACH : 0) | (from.one_in(3) ? LATH_GAPPED : 0) |
+                   (ranks ? LATH_RANKS : 0);
+    while (known.size() < all) {
+        byte_key key{beginnings[from.below(alike) + from.below(2)]};
+        key.text += static_cast<char>('a' + from.below(versions ? 2 : 26));
+        key.tag = versions ? from.below(8) : 0;
+        if (std::find(known.begin(), known.end(), key) == known.end())
+            known.push_back(key);
+    }
+    std::sort(known.begin(), known.end(),
+              [this](const byte_key& a, const byte_key& b) { return before(a, b); });
+}
+
+inline void draw_byte_key(bytes_setup& s, source& from, bytes_call& c) {
+    c.key = s.old(from);
+    c.key.number = ++s.numbers;
+    c.how = from.byte();
+    c.how = s.together && c.bad() ? 0 : c.how;
+    c.other = from.one_in(4) ? from.below(2000) : from.below(70);
+}
+inline void draw_new_key(bytes_setup& s, source& from, bytes_call& c) {
+    draw_byte_key(s, from, c);
+    if (!s.together) {
+        const word number = c.key.number;
+        c.key = s.fresh(from);
+        c.key.number = number;
+    }
+}
+// Some in a row: tags or last bytes that go up or down; or any keys.
+inline void draw_keys(bytes_setup& s, source& from, bytes_call& c) {
+    const unsigned n = s.together ? 1 + from.below(2) : from.below(71);
+    c.how = from.byte();
+    byte_key key = s.old(from);
+    for (unsigned i = 0; i < n; i++) {
+        if (s.together || c.how % 4 == 0)
+            key = s.old(from);
+        else if (s.tags > 3)
+            key.tag += c.how & 1 ? 1 : ~word{0};
+        else if (!key.text.empty())
+            key.text.back() = static_cast<char>(key.text.back() + (c.how & 1 ? 1 : -1));
+        key.number = ++s.numbers;
+        c.batch.push_back(key);
+    }
+}
+
+// ---- what the model says ----
+
+inline bool shows(const byte_key* there, const bytes_call& c) {
+    return c.ret == (there ? 0 : -ENOENT) &&
+           (c.blind() ? !c.got : c.got == (there ? there->number : 0));
+}
+inline bool insert_agrees(byte_keys& m, const bytes_call& c) {
+    if (c.bad())
+        return c.ret == -EINVAL;
+    const byte_key* there = m.exact(*c.of, c.key);
+    if (there)
+        return c.ret == -EEXIST && (c.blind() ? !c.got : c.got == there->number);
+    m.items.insert(m.items.begin() + static_cast<std::ptrdiff_t>(m.place(*c.of, c.key)), c.key);
+    return !c.ret && !c.got;
+}
+inline bool erase_agrees(byte_keys& m, const bytes_call& c) {
+    const byte_key* there = m.exact(*c.of, c.key);
+    const bool right = shows(there, c);
+    if (there)
+        m.items.erase(m.items.begin() + (there - m.items.data()));
+    return right;
+}
+inline bool replace_agrees(byte_keys& m, const bytes_call& c) {
+    if (c.bad())
+        return c.ret == -EINVAL;
+    byte_key* there = m.exact(*c.of, c.key);
+    const bool right = shows(there, c);
+    if (there)
+        there->number = c.key.number;
+    return right;
+}
+// The call expected a record. changes: it is the one.
+inline bool asks(const byte_key* there, const bytes_call& c, bool& changes) {
+    changes = there && there->number == c.other;
+    return c.ret == (!there    ? -ENOENT
+                     : changes ? 0
+                               : -EAGAIN) &&
+           (c.ret != -EAGAIN || c.blind() || c.got == there->number);
+}
+inline bool erase_if_agrees(byte_keys& m, const bytes_call& c) {
+    bool changes;
+    const byte_key* there = m.exact(*c.of, c.key);
+    if (c.bad() || !asks(there, c, changes))
+        return c.bad() && c.ret == -EINVAL;
+    if (changes)
+        m.items.erase(m.items.begin() + (there - m.items.data()));
+    return true;
+}
+inline bool replace_if_agrees(byte_keys& m, const bytes_call& c) {
+    bool changes;
+    byte_key* there = m.exact(*c.of, c.key);
+    if (c.bad() || !asks(there, c, changes))
+        return c.bad() && c.ret == -EINVAL;
+    if (changes)
+        there->number = c.key.number;
+    return true;
+}
+
+// The records that a scan from this key on shows, as many as there are.
+inline std::vector<byte_key> scanned(byte_keys& m, const bytes_setup& s, const byte_key* from,
+                                     unsigned flags) {
+    const std::size_t at = !from ? (flags & back ? m.items.size() : 0)
+                                 : m.place(s, *from, !(flags & back) == !!(flags & behind));
+    std::vector<byte_key> want(
+        flags & back ? m.items.begin() : m.items.begin() + static_cast<std::ptrdiff_t>(at),
+        flags & back ? m.items.begin() + static_cast<std::ptrdiff_t>(at) : m.items.end());
+    if (flags & back)
+        std::reverse(want.begin(), want.end());
+    if (from && flags & same)
+        want.resize(static_cast<std::size_t>(
+            std::find_if(want.begin(), want.end(),
+                         [&](const byte_key& it) { return it.text != from->text; }) -
+            want.begin()));
+    return want;
+}
+
+inline bytes_call step_of(const bytes_call& c, const char* kind, const byte_key& key,
+                          std::int64_t ret, word got) {
+    bytes_call step(*c.of);
+    step.kind = kind_of<bytes_calls>(kind);
+    step.key = key;
+    step.ret = ret;
+    step.got = got;
+    return step;
+}
+// Of the keys of [from, to] in the order of the set, those that the walk has shown were there at
+// some moment, and the others away.
+inline void look_steps(const bytes_call& c, std::size_t from, std::size_t to,
+                       std::vector<bytes_call>& steps) {
+    for (std::size_t i = from; i <= to && i < c.of->known.size(); i++) {
+        word number = 0;
+        for (const byte_key& it : c.items)
+            if (it.same(c.of->known[i]))
+                number = it.number;
+        steps.push_back(step_of(c, "get", c.of->known[i], number != 0, number));
+    }
+}
+inline std::size_t known_at(const bytes_call& c, const byte_key& key) {
+    for (std::size_t i = 0; i < c.of->known.size(); i++)
+        if (c.of->known[i].same(key))
+            return i;
+    std::abort();
+}
+
+// ---- the calls ----
+
+// Brings a record, which leaves again if the call fails; what it replaces is retired.
+template <class Call>
+void bring(bytes_calls& it, bytes_call& c, Call call) {
+    const section inside;
+    word old = 0;
+    const word value = it.make(c.key);
+    c.ret = value ? call(c.bad() ? 2 + (c.how & 64 ? 1 : 0) : value, c.blind() ? nullptr : &old)
+                  : -ENOMEM;
+    c.got = it.number(old);
+    if (c.ret)
+        it.drop(value);
+}
+
+inline void erase(bytes_calls& it, bytes_call& c) {
+    const lath_bytes_key key = bytes_calls::as_key(c.key);
+    const section inside;
+    word old = 0;
+    c.how = 0; // it must be known to be freed
+    c.ret = lath_bytes_erase(it.set(), &key, &old);
+    c.got = it.number(old);
+    if (!c.ret)
+        it.retire(old);
+}
+
+inline void replace(bytes_calls& it, bytes_call& c) {
+    c.how = c.bad() ? c.how : 0;
+    word gone = 0;
+    const section inside;
+    bring(it, c, [&](word value, word* old) {
+        const int ret = lath_bytes_replace(it.set(), value, old);
+        gone = ret ? 0 : *old;
+        return ret;
+    });
+    if (gone)
+        it.retire(gone);
+}
+
+// The record with the key, or (how % 4 == 0) another one that has it. In a section.
+inline word expected(bytes_calls& it, bytes_call& c, word other) {
+    const lath_bytes_key key = bytes_calls::as_key(c.key);
+    word value = 0;
+    if (c.how % 4 == 0 || !lath_bytes_get(it.set(), &key, &value))
+        value = other;
+    c.other = it.number(value);
+    return value;
+}
+
+inline void erase_if(bytes_calls& it, bytes_call& c) {
+    const section inside;
+    const word other = it.make(c.key), value = other ? expected(it, c, other) : 0;
+    word there = 0;
+    c.ret = other ? lath_bytes_erase_if(it.set(), c.bad() ? c.how & 64 ? 0 : 7 : value,
+                                        c.blind() ? nullptr : &there)
+                  : -ENOMEM;
+    c.got = c.ret == -EAGAIN ? it.number(there) : 0;
+    it.drop(other);
+    if (!c.ret)
+        it.retire(value);
+}
+
+inline void replace_if(bytes_calls& it, bytes_call& c) {
+    const section inside;
+    const word fresh = it.make(c.key), value = fresh ? expected(it, c, fresh) : 0;
+    word there = 0;
+    c.ret = fresh ? lath_bytes_replace_if(it.set(), c.bad() ? 7 : value, fresh,
+                                          c.blind() ? nullptr : &there)
+                  : -ENOMEM;
+    c.got = c.ret == -EAGAIN ? it.number(there) : 0;
+    if (c.ret)
+        it.drop(fresh);
+    else
+        it.retire(value);
+}
+
+inline void insert_batch(bytes_calls& it, bytes_call& c) {
+    std::vector<word> values;
+    std::vector<int> rets(c.batch.size() + 1, 1);
+    for (const byte_key& key : c.batch)
+        values.push_back(!c.of->together && values.size() == 35 ? 0 : it.make(key));
+    values.push_back(0);
+    const std::size_t n =
+        lath_bytes_insert_batch(it.set(), c.batch.size(), values.data(), rets.data());
+    c.rets.assign(rets.begin(), rets.end() - 1);
+    for (std::size_t i = 0; c.of->together && i < c.rets.size(); i++)
+        c.rets[i] = values[i] ? c.rets[i] : -ENOMEM;
+    for (std::size_t i = 0; i < c.rets.size(); i++)
+        if (c.rets[i])
+            it.drop(values[i]);
+    c.ret =
+        n == static_cast<std::size_t>(std::count(c.rets.begin(), c.rets.end(), 0)) ? 0 : -EFAULT;
+}
+// Of equal keys any one may be inserted: those that were come first.
+inline void insert_batch_steps(const bytes_call& c, std::vector<bytes_call>& steps) {
+    for (bool inserted : {true, false})
+        for (std::size_t i = 0; i < c.batch.size(); i++)
+            if (!c.rets[i] == inserted) {
+                steps.push_back(step_of(c, "insert", c.batch[i], c.rets[i], 0));
+                steps.back().how = !c.of->together && i == 35 ? 33 : 7;
+            }
+}
+
+// A look, and the change that follows; again from the same look, which must say that something
+// changed.
+inline void find_put(bytes_calls& it, bytes_call& c) {
+    const lath_bytes_key key = bytes_calls::as_key(c.key);
+    const section inside;
+    const word fresh = it.make(c.key);
+    lath_bytes_place place;
+    const bool found = lath_bytes_find(it.set(), &key, &place), erases = c.how % 2;
+    c.got = it.number(place.value);
+    c.other = erases;
+    c.ret = !fresh                        ? -ENOMEM
+            : found != (place.value != 0) ? -EFAULT
+                                          : lath_bytes_put(it.set(), &place, erases ? 0 : fresh);
+    if (!c.ret && !c.of->together)
+        c.rets.push_back(lath_bytes_put(it.set(), &place, erases ? 0 : fresh));
+    if (c.ret || erases)
+        it.drop(fresh);
+    if (!c.ret && place.value)
+        it.retire(place.value);
+}
+inline bool find_put_agrees(byte_keys& m, const bytes_call& c) {
+    byte_key* there = m.exact(*c.of, c.key);
+    if (c.got != (there ? there->number : 0))
+        return false;
+    if (c.other && !there)
+        return c.ret == -EINVAL;
+    bytes_call step = step_of(c, c.other ? "erase" : there ? "replace" : "insert", c.key, 0, c.got);
+    const bool again = c.rets.empty() || c.rets[0] == -EAGAIN || c.rets[0] == -ENOMEM;
+    return !c.ret && again && agrees<bytes_calls>(m, step);
+}
+inline void find_put_steps(const bytes_call& c, std::vector<bytes_call>& steps) {
+    if (c.ret || (c.other && !c.got)) // only the look is known
+        steps.push_back(step_of(c, "get", c.key, c.got != 0, c.got));
+    else
+        steps.push_back(step_of(c,
+                                c.other ? "erase"
+                                : c.got ? "replace"
+                                        : "insert",
+                                c.key, 0, c.got));
+}
+
+inline void get_batch(bytes_calls& it, bytes_call& c) {
+    std::vector<lath_bytes_key> keys(1);
+    std::vector<word> values(c.batch.size() + 1);
+    const section inside;
+    keys.clear();
+    for (const byte_key& key : c.batch)
+        keys.push_back(bytes_calls::as_key(key));
+    keys.push_back({});
+    std::size_t n = lath_bytes_get_batch(it.set(), c.batch.size(), keys.data(), values.data());
+    for (std::size_t i = 0; i < c.batch.size(); i++) {
+        c.rets.push_back(static_cast<std::int64_t>(it.number(values[i])));
+        n -= values[i] != 0;
+    }
+    c.ret = n ? -EFAULT : 0;
+}
+
+// The first version of each of these keys.
+inline void first_batch(bytes_calls& it, bytes_call& c) {
+    std::vector<lath_bytes_key> keys;
+    std::vector<word> values(c.batch.size() + 1);
+    const section inside;
+    for (const byte_key& key : c.batch)
+        keys.push_back(bytes_calls::as_key(key));
+    keys.push_back({});
+    std::size_t n =
+        lath_bytes_first_batch(it.set(), c.batch.size(), keys.data(), c.how % 4, values.data());
+    for (std::size_t i = 0; i < c.batch.size(); i++) {
+        c.rets.push_back(static_cast<std::int64_t>(it.number(values[i])));
+        n -= values[i] != 0;
+    }
+    c.ret = n ? -EFAULT : 0;
+}
+inline bool first_batch_agrees(byte_keys& m, const bytes_call& c) {
+    for (std::size_t i = 0; i < c.batch.size(); i++) {
+        const auto want = scanned(m, *c.of, &c.batch[i], c.how % 4 | same);
+        if (static_cast<word>(c.rets[i]) != (want.empty() ? 0 : want[0].number))
+            return false;
+    }
+    return !c.ret;
+}
+
+inline bool scans_all(const bytes_call& c) { return c.how / 8 % 4 == 3 && !c.of->together; }
+inline unsigned scan_flags_of(const bytes_call& c) {
+    return scans_all(c) ? c.how & back : c.of->together ? (c.how & 7) | same : c.how & 7;
+}
+
+inline void scan(bytes_calls& it, bytes_call& c) {
+    const lath_bytes_key key = bytes_calls::as_key(c.key);
+    const section inside;
+    c.other = c.of->together ? 100 : c.other;
+    std::vector<word> values(c.other + 1);
+    const std::size_t n = lath_bytes_scan(it.set(), scans_all(c) ? nullptr : &key, scan_flags_of(c),
+                                          values.data(), c.other);
+    for (std::size_t i = 0; i < n; i++)
+        c.items.push_back(it.key_at(values[i]));
+}
+inline bool scan_agrees(byte_keys& m, const bytes_call& c) {
+    auto want = scanned(m, *c.of, scans_all(c) ? nullptr : &c.key, scan_flags_of(c));
+    want.resize(std::min<std::size_t>(want.size(), c.other));
+    return c.items == want;
+}
+inline void scan_steps(const bytes_call& c, std::vector<bytes_call>& steps) {
+    const std::size_t at = known_at(c, c.key);
+    for (std::size_t i = 0; i < c.of->known.size(); i++)
+        if (c.of->known[i].text == c.key.text && (c.how & back ? i <= at : i >= at) &&
+            !(c.how & behind && i == at))
+            look_steps(c, i, i, steps);
+}
+
+// Steps of a cursor, of all keys or of those with a prefix.
+inline void walk(bytes_calls& it, bytes_call& c) {
+    const section inside;
+    lath_bytes_cursor cursor;
+    const std::string prefix =
+        c.how % 2 && !c.of->together ? c.key.text.substr(0, c.key.text.size() / 2) : "";
+    const lath_bytes_key key = bytes_calls::as_key(c.key);
+    word value = 0, most = c.of->together ? 6 : c.other;
+    const bool up = c.how / 2 % 2 || c.of->together, seeks = c.how / 4 % 2 || c.of->together;
+    lath_bytes_cursor_init_prefix(&cursor, it.set(), prefix.data(), prefix.size());
+    int ok = 1;
+    for (word i = 0; ok && i < most; i++) {
+        ok = seeks && !i ? up ? lath_bytes_cursor_seek(&cursor, &key, &value)
+                              : lath_bytes_cursor_seek_floor(&cursor, &key, &value)
+             : up ? lath_bytes_cursor_next(&cursor, &value)
+                         : lath_bytes_cursor_prev(&cursor, &value);
+        if (ok)
+            c.items.push_back(it.key_at(value));
+    }
+    // and back again by one
+    if (!c.of->together && c.items.size() > 1) {
+        ok = up ? lath_bytes_cursor_prev(&cursor, &value) : lath_bytes_cursor_next(&cursor, &value);
+        c.ret = ok && it.number(value) == c.items[c.items.size() - 2].number ? 0 : -EFAULT;
+    }
+}
+inline bool walk_agrees(byte_keys& m, const bytes_call& c) {
+    const std::string prefix = c.how % 2 ? c.key.text.substr(0, c.key.text.size() / 2) : "";
+    auto want = scanned(m, *c.of, c.how / 4 % 2 ? &c.key : nullptr, c.how / 2 % 2 ? 0 : back);
+    std::erase_if(want, [&](const byte_key& it) { return !it.text.starts_with(prefix); });
+    want.resize(std::min<std::size_t>(want.size(), c.other));
+    return !c.ret && c.items == want;
+}
+inline void walk_steps(const bytes_call& c, std::vector<bytes_call>& steps) {
+    look_steps(c, known_at(c, c.key),
+               c.items.size() == 6 ? known_at(c, c.items.back()) : c.of->known.size() - 1, steps);
+}
+
+template <class Find>
+void find_one(bytes_calls& it, bytes_call& c, Find find) {
+    const lath_bytes_key key = bytes_calls::as_key(c.key);
+    const section inside;
+    word value = 0;
+    c.ret = find(it.set(), &key, &value);
+    if (value)
+        c.items = {it.key_at(value)};
+}
+inline bool near_agrees(byte_keys& m, const bytes_call& c, unsigned flags) {
+    auto want = scanned(m, *c.of, &c.key, flags);
+    want.resize(std::min<std::size_t>(want.size(), 1));
+    return c.ret == (want.empty() ? -ENOENT : 0) && c.items == want;
+}
+
+inline std::vector<described<bytes_calls>> bytes_changes() {
+    using C = bytes_calls;
+    return {
+        {"insert",
+         90,
+         effect::once,
+         {EEXIST, ENOMEM, EINVAL},
+         nullptr,
+         draw_new_key,
+         [](C& it, bytes_call& c) {
+             bring(it, c, [&](word value, word* there) {
+                 return lath_bytes_insert(it.set(), value, there);
+             });
+         },
+         insert_agrees},
+        {"insert_batch",
+         14,
+         effect::apart,
+         {},
+         nullptr,
+         draw_keys,
+         insert_batch,
+         nullptr,
+         insert_batch_steps},
+        {"erase", 40, effect::once, {ENOENT}, nullptr, draw_byte_key, erase, erase_agrees},
+        {"replace",
+         10,
+         effect::once,
+         {ENOENT, EINVAL},
+         nullptr,
+         draw_byte_key,
+         replace,
+         replace_agrees},
+        {"erase_if",
+         10,
+         effect::once,
+         {ENOENT, EAGAIN, EINVAL},
+         nullptr,
+         draw_byte_key,
+         erase_if,
+         erase_if_agrees},
+        {"replace_if",
+         10,
+         effect::once,
+         {ENOENT, EAGAIN, EINVAL},
+         nullptr,
+         draw_byte_key,
+         replace_if,
+         replace_if_agrees},
+        {"put, find",
+         14,
+         effect::apart,
+         {EINVAL, ENOMEM},
+         nullptr,
+         draw_byte_key,
+         find_put,
+         find_put_agrees,
+         find_put_steps},
+        {"clear, trees",
+         1,
+         effect::alone,
+         {},
+         nullptr,
+         nullptr,
+         [](C& it, bytes_call& c) {
+             std::pair<C*, std::vector<word>> gone{&it, {}};
+             lath_bytes_clear(it.set(), C::note_and_free, &gone);
+             for (word number : C::numbers(gone.second))
+                 c.items.push_back({"", 0, number});
+             c.ret = lath_bytes_trees(it.set()) == 1 ? 0 : -EFAULT;
+         },
+         [](byte_keys& m, const bytes_call& c) {
+             byte_keys gone;
+             gone.items = c.items;
+             const bool right = !c.ret && C::numbers(gone) == C::numbers(m);
+             m.items.clear();
+             return right;
+         }},
+    };
+}
+
+inline std::vector<described<bytes_calls>> bytes_looks() {
+    using C = bytes_calls;
+    return {
+        {"get",
+         10,
+         effect::once,
+         {},
+         nullptr,
+         draw_byte_key,
+         [](C& it, bytes_call& c) {
+             const lath_bytes_key key = C::as_key(c.key);
+             const section inside;
+             word value = 0;
+             c.ret = lath_bytes_get(it.set(), &key, &value);
+             c.got = it.number(value);
+         },
+         [](byte_keys& m, const bytes_call& c) {
+             const byte_key* there = m.exact(*c.of, c.key);
+             return c.ret == !!there && c.got == (there ? there->number : 0);
+         }},
+        {"get_batch",
+         6,
+         effect::apart,
+         {},
+         nullptr,
+         draw_keys,
+         get_batch,
+         nullptr,
+         [](const bytes_call& c, std::vector<bytes_call>& steps) {
+             for (std::size_t i = 0; i < c.batch.size(); i++)
+                 steps.push_back(
+                     step_of(c, "get", c.batch[i], c.rets[i] != 0, static_cast<word>(c.rets[i])));
+         }},
+        {"first_batch", 5, effect::none, {}, nullptr, draw_keys, first_batch, first_batch_agrees},
+        {"ceiling",
+         7,
+         effect::apart,
+         {ENOENT},
+         nullptr,
+         draw_byte_key,
+         [](C& it, bytes_call& c) { find_one(it, c, lath_bytes_ceiling); },
+         [](byte_keys& m, const bytes_call& c) { return near_agrees(m, c, 0); },
+         [](const bytes_call& c, std::vector<bytes_call>& steps) {
+             look_steps(c, known_at(c, c.key),
+                        c.ret ? c.of->known.size() - 1 : known_at(c, c.items[0]), steps);
+         }},
+        {"floor",
+         7,
+         effect::apart,
+         {ENOENT},
+         nullptr,
+         draw_byte_key,
+         [](C& it, bytes_call& c) { find_one(it, c, lath_bytes_floor); },
+         [](byte_keys& m, const bytes_call& c) { return near_agrees(m, c, back); },
+         [](const bytes_call& c, std::vector<bytes_call>& steps) {
+             look_steps(c, c.ret ? 0 : known_at(c, c.items[0]), known_at(c, c.key), steps);
+         }},
+        {"scan", 12, effect::apart, {}, nullptr, draw_byte_key, scan, scan_agrees, scan_steps},
+        {"cursor_next, cursor_prev, cursor_seek, cursor_seek_floor, cursor_init_prefix",
+         20,
+         effect::apart,
+         {},
+         nullptr,
+         draw_byte_key,
+         walk,
+         walk_agrees,
+         walk_steps},
+        {"rank",
+         5,
+         effect::none,
+         {EINVAL},
+         nullptr,
+         draw_byte_key,
+         [](C& it, bytes_call& c) {
+             const lath_bytes_key key = C::as_key(c.key);
+             c.ret = lath_bytes_rank(it.set(), &key,
+                                     c.how % 4 == 3 ? back
+                                     : c.how % 2    ? behind
+                                                    : 0);
+         },
+         [](byte_keys& m, const bytes_call& c) {
+             if (!c.of->ranks || c.how % 4 == 3)
+                 return c.ret == -EINVAL;
+             return c.ret == static_cast<std::int64_t>(m.place(*c.of, c.key, c.how % 2));
+         }},
+        {"select",
+         5,
+         effect::none,
+         {ENOENT, EINVAL},
+         nullptr,
+         draw_byte_key,
+         [](C& it, bytes_call& c) {
+             const section inside;
+             word value = 0;
+             c.how = 0;
+             c.ret = lath_bytes_select(it.set(), c.other, &value);
+             c.got = it.number(value);
+         },
+         [](byte_keys& m, const bytes_call& c) {
+             if (!c.of->ranks)
+                 return c.ret == -EINVAL && !c.got;
+             return shows(c.other < m.items.size() ? &m.items[c.other] : nullptr, c);
+         }},
+        {"count, get_stats, verify",
+         4,
+         effect::none,
+         {},
+         nullptr,
+         nullptr,
+         [](C& it, bytes_call& c) {
+             c.ret = static_cast<std::int64_t>(lath_bytes_count(it.set()));
+         },
+         [](byte_keys& m, const bytes_call& c) {
+             return static_cast<std::size_t>(c.ret) == m.items.size();
+         }},
+    };
+}
+
+inline const std::vector<described<bytes_calls>> bytes_calls::kinds = [] {
+    auto all = bytes_changes();
+    const auto looks = bytes_looks();
+    all.insert(all.end(), looks.begin(), looks.end());
+    return all;
+}();
+
+inline void bytes_calls::draw_loaded(setup& s, source& from, std::vector<call>& loaded) {
+    for (unsigned i = 0, n = from.below(2 * static_cast<unsigned>(s.known.size())); i < n; i++) {
+        call c(s);
+        c.kind = kind_of<bytes_calls>(from.below(3) ? "insert" : "erase");
+        draw_byte_key(s, from, c);
+        loaded.push_back(c);
+    }
+}
+
+inline unsigned bytes_calls::most_steps(const setup& s, const call& c) {
+    if (kinds[c.kind].effect == effect::once)
+        return 1;
+    return c.batch.empty() ? static_cast<unsigned>(s.known.size())
+                           : static_cast<unsigned>(c.batch.size());
+}
+
+} // namespace calls
