@@ -462,9 +462,11 @@ class Scene(store.StoreSubject):
 
 
 def store_cases(lib):
-    core.bind(lib, "lath_store_", "prefault:ipu remove:ispz")
+    core.bind(lib, "lath_store_", "prefault:ipu remove:ispz leave:ip")
     folder = tempfile.mkdtemp(prefix="lath-headers-")
     at, shm = os.path.join(folder, "").encode(), f"shm:lath-headers-{os.getpid()}".encode()
+    left = Scene(lib, b"mem:")
+    expect("leave, close", (left("leave"), left("close")), (0, 0))
     try:
         open_cases(lib, at, shm)
         for spec, kind, flags in ((b"mem:", 0, 0), (b"mem:", 0, store.VERSIONS), (b"mem:", 1, 0), (shm, 0, 0), (shm, 1, 0)):

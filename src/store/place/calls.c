@@ -397,10 +397,10 @@ size_t lath_store_scan_numbers(struct lath_store *store, uint64_t from, uint64_t
 			       uint64_t *keys, struct lath_store_ref *refs, size_t max,
 			       uint64_t *next)
 {
-	uint64_t go_on = 0;
+	uint64_t go_on = max ? 0 : from;
 	size_t n = 0;
 
-	if (store->keys == LATH_STORE_NUMBERS)
+	if (store->keys == LATH_STORE_NUMBERS && max)
 		n = store->place->scan(store, from, last, keys, refs, max, &go_on);
 	if (next)
 		*next = go_on;
