@@ -13,8 +13,6 @@
 // src/store/memory/arena.h: the calling thread takes memory of this shard
 extern "C" unsigned lath_arena_borrow_shard(unsigned number);
 
-using namespace lin;
-
 namespace schedtest {
 
 namespace {
@@ -57,7 +55,7 @@ public:
         options_.reserve = 64ull << 20;
         if (random_.one_in(4))
             options_.flags = LATH_STORE_VERSIONS;
-        used_ = 4 + random_.below(points - 3);
+        used_ = 4 + random_.below(keys::most - 3);
         length_ = random_.below(3);
         number_ = 0;
         loaded_.clear();
@@ -101,13 +99,12 @@ public:
     }
 
     std::string check() override {
-        state after = content();
-        std::uint64_t n = entries_of(after);
+        const keys after = content();
         lath_store_stats stats;
         lath_store_get_stats(store_, &stats);
-        if (stats.items != n)
+        if (stats.items != after.count())
             return "stats.items differs from the number of entries";
-        if (!calls_.linearizable(after, checked))
+        if (!calls_.explained(after, checked))
             return "not linearizable";
         for (unsigned p = 0; p < used_; p++)
             lath_store_delete(store_, key_at(p));
@@ -127,7 +124,7 @@ public:
         std::fprintf(out, "keys %d, flags 0x%x, length %u, before:", options_.keys, options_.flags,
                      length_);
         for (unsigned p = 0; p < used_; p++)
-            std::fprintf(out, " %u", value_at(calls_.before, p));
+            std::fprintf(out, " %u", calls_.before.at[p]);
         std::fputc('\n', out);
         for (unsigned f = 0; f < plan_.size(); f++) {
             for (const planned& p : plan_[f])
@@ -169,7 +166,7 @@ private:
     }
 
     lath_store_key key_at(unsigned point) const {
-        static constexpr const char* texts[points] = {
+        static constexpr const char* texts[keys::most] = {
             "a",          "b",          "bb",         "common1",    "common10",   "common11",
             "common12",   "common13",   "common14",   "common15",   "common16",   "common17",
             "common18",   "common2",    "common3",    "commonlon1", "commonlon2", "commonlon3",
@@ -179,37 +176,31 @@ private:
                    : lath_key_bytes(texts[point], std::strlen(texts[point]));
     }
 
-    void note(unsigned fiber, op what, unsigned key, unsigned number, std::uint64_t called, int ret,
-              unsigned got = 0, unsigned expected = 0) {
-        if (ret == -ENOMEM || ret == -ENOSPC)
-            return;
-        call& c = calls_.add(fiber, what, key, number, called, ret, expected);
-        c.silent = true;
-        c.got.value = got;
-    }
-
     void make(const planned& p, unsigned fiber) {
         text value = value_of(p.number);
         std::uint64_t called = sched_now();
         switch (p.what) {
         case act::set:
-            return note(fiber, op::store, p.key, p.number, called,
-                        lath_store_set(store_, key_at(p.key), value.bytes.data(), value.size));
+            return calls_.note(
+                fiber, op::store, p.key, p.number, called,
+                lath_store_set(store_, key_at(p.key), value.bytes.data(), value.size));
         case act::add:
-            return note(fiber, op::insert, p.key, p.number, called,
-                        lath_store_add(store_, key_at(p.key), value.bytes.data(), value.size));
+            return calls_.note(
+                fiber, op::insert, p.key, p.number, called,
+                lath_store_add(store_, key_at(p.key), value.bytes.data(), value.size));
         case act::replace:
-            return note(fiber, op::replace, p.key, p.number, called,
-                        lath_store_replace(store_, key_at(p.key), value.bytes.data(), value.size));
+            return calls_.note(
+                fiber, op::replace, p.key, p.number, called,
+                lath_store_replace(store_, key_at(p.key), value.bytes.data(), value.size));
         case act::remove:
-            return note(fiber, op::erase, p.key, 0, called,
-                        lath_store_delete(store_, key_at(p.key)));
+            return calls_.note(fiber, op::erase, p.key, 0, called,
+                               lath_store_delete(store_, key_at(p.key)));
         case act::cas: {
             text expected = value_of(p.expected);
-            return note(fiber, op::replace_if, p.key, p.number, called,
-                        lath_store_cas(store_, key_at(p.key), expected.bytes.data(), expected.size,
-                                       value.bytes.data(), value.size),
-                        0, p.expected);
+            return calls_.note(fiber, op::replace_if, p.key, p.number, called,
+                               lath_store_cas(store_, key_at(p.key), expected.bytes.data(),
+                                              expected.size, value.bytes.data(), value.size),
+                               0, p.expected);
         }
         case act::update:
             return update(p, fiber);
@@ -243,25 +234,26 @@ private:
                 return 0;
             },
             &s);
-        note(fiber, s.old ? op::erase_if : op::insert, p.key, p.number, called, ret, 0, s.old);
+        calls_.note(fiber, s.old ? op::erase_if : op::insert, p.key, p.number, called, ret, 0,
+                    s.old);
     }
 
     void many(const planned& p, unsigned fiber) {
         std::array<unsigned, 2> at = {p.key, (p.key + 1) % used_};
         std::array<text, 2> values = {value_of(p.number), value_of(p.number + 1)};
         std::array<lath_store_entry, 2> entries{};
-        std::array<lath_store_key, 2> keys = {key_at(at[0]), key_at(at[1])};
+        std::array<lath_store_key, 2> two = {key_at(at[0]), key_at(at[1])};
         std::array<int, 2> results{};
         for (unsigned i = 0; i < 2; i++)
-            entries[i] = {keys[i], values[i].bytes.data(), values[i].size, 0};
+            entries[i] = {two[i], values[i].bytes.data(), values[i].size, 0};
         std::uint64_t called = sched_now();
         if (p.what == act::mset)
             lath_store_mset(store_, 2, entries.data(), results.data());
         else
-            lath_store_mdel(store_, 2, keys.data(), results.data());
+            lath_store_mdel(store_, 2, two.data(), results.data());
         for (unsigned i = 0; i < 2; i++)
-            note(fiber, p.what == act::mset ? op::store : op::erase, at[i], p.number + i, called,
-                 results[i]);
+            calls_.note(fiber, p.what == act::mset ? op::store : op::erase, at[i], p.number + i,
+                        called, results[i]);
     }
 
     void read(const planned& p, unsigned fiber) {
@@ -270,20 +262,21 @@ private:
         if (p.what == act::get) {
             std::int64_t n = lath_store_get(store_, key_at(p.key), room.data(), room.size());
             unsigned got = n < 0 ? 0 : number_of(room.data(), static_cast<std::size_t>(n));
-            return note(fiber, op::value, p.key, 0, called, 0, got);
+            return calls_.note(fiber, op::value, p.key, 0, called, 0, got);
         }
         lath_store_read_begin(store_);
         if (p.what == act::get_ref) {
             lath_store_ref ref;
             int ret = lath_store_get_ref(store_, key_at(p.key), &ref);
-            note(fiber, op::value, p.key, 0, called, 0, ret ? 0 : number_of(ref.data, ref.size));
+            calls_.note(fiber, op::value, p.key, 0, called, 0,
+                        ret ? 0 : number_of(ref.data, ref.size));
         } else if (p.what == act::mget) {
-            std::array<lath_store_key, 2> keys = {key_at(p.key), key_at((p.key + 1) % used_)};
+            std::array<lath_store_key, 2> two = {key_at(p.key), key_at((p.key + 1) % used_)};
             std::array<lath_store_ref, 2> refs;
-            lath_store_mget(store_, 2, keys.data(), refs.data());
+            lath_store_mget(store_, 2, two.data(), refs.data());
             for (unsigned i = 0; i < 2; i++)
-                note(fiber, op::value, (p.key + i) % used_, 0, called, 0,
-                     refs[i].data ? number_of(refs[i].data, refs[i].size) : 0);
+                calls_.note(fiber, op::value, (p.key + i) % used_, 0, called, 0,
+                            refs[i].data ? number_of(refs[i].data, refs[i].size) : 0);
         } else {
             scan(fiber, called);
         }
@@ -292,18 +285,18 @@ private:
 
     // Each key with one of the values that it had in the meantime, or not at all.
     void scan(unsigned fiber, std::uint64_t called) {
-        std::array<unsigned, points> seen{};
+        std::array<unsigned, keys::most> seen{};
         if (!walk(seen))
             return;
         std::uint64_t returned = sched_now();
         for (unsigned p = 0; p < used_; p++) {
-            note(fiber, op::value, p, 0, called, 0, seen[p]);
+            calls_.note(fiber, op::value, p, 0, called, 0, seen[p]);
             calls_.returned(fiber, returned);
         }
     }
 
     // False: no memory.
-    bool walk(std::array<unsigned, points>& seen) {
+    bool walk(std::array<unsigned, keys::most>& seen) {
         lath_store_iter* iter;
         lath_store_key key;
         lath_store_ref ref;
@@ -320,14 +313,10 @@ private:
         return !ret;
     }
 
-    state content() {
-        std::array<unsigned, points> seen{};
-        state s{};
-        walk(seen);
-        for (unsigned p = 0; p < used_; p++)
-            if (seen[p])
-                put(s, p, 1, seen[p]);
-        return s;
+    keys content() {
+        keys all;
+        walk(all.at);
+        return all;
     }
 
     random_source random_{};

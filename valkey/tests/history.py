@@ -180,7 +180,7 @@ def explain(calls, starts=((),), everything=False):
     """Is there an order of the calls, which keeps "returned before the other was called" and in which the model gives each reply,
     from one of the states `starts`? Returns whether, and the states that the search came to: with `everything`, each state that
     the calls made so far can have led to at any moment. The search is that of Wing and Gong (1993) with Lowe's memory (2017), as
-    in tests/base/checker.hpp; a call without an answer may be left out."""
+    in tests/base/calls.hpp; a call without an answer may be left out."""
     calls = sorted((call for call in calls if not (call.lost and call.words[0].rpartition(".")[2] in READS)), key=lambda c: c.called)
     needed = sum(1 << i for i, call in enumerate(calls) if not call.lost)
     tried, seen, good = set(), set(starts), False
