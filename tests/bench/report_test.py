@@ -21,7 +21,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from data import Problem, load
 from sections import ABOUT
 
-SMALL = ["--quick", "--brief", "--reps", "3", "--n", "2000,8000", "--threads", "1,2", "--parameter", "window_ms=5",
+SMALL = ["--quick", "--brief", "--reps", "2", "--n", "2000,8000", "--threads", "1,2", "--parameter", "window_ms=5",
          "--parameter", "fill_ms=20", "--parameter", "io_pages=500",
          "--parameter", "aging_requests=1000"]
 READY = "document.body && document.body.dataset.drawn !== undefined"
