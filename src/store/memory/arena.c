@@ -9,6 +9,8 @@
 #include "store/memory/reason.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 int lath_arena_alloc(struct arena *arena, u64 size, u64 *place)
 {
@@ -146,7 +148,7 @@ static struct retire_batch *batch_open(struct arena *arena, struct arena_shard *
 	batch->arena = arena;
 	batch->count = 0;
 	batch->bytes = 0;
-	shard->batch = batch;
+	WRITE_ONCE(shard->batch, batch);
 	return batch;
 }
 
@@ -169,7 +171,7 @@ void lath_arena_retire(struct arena *arena, u64 place)
 	batch->bytes += bytes;
 	/* a full batch is closed under the lock, and begins its grace period after it */
 	if (batch->count == RETIRE_MAX || batch->bytes >= RETIRE_BYTES)
-		shard->batch = NULL;
+		WRITE_ONCE(shard->batch, NULL);
 	else
 		batch = NULL;
 	lath_spin_unlock(&shard->lock);
@@ -187,10 +189,12 @@ void lath_arena_flush(struct arena *arena)
 		struct arena_shard *shard = &arena->shard[i];
 		struct retire_batch *batch;
 
+		if (!READ_ONCE(shard->batch)) /* shards of other threads, most often */
+			continue;
 		lath_call_enter();
 		lath_spin_lock(&shard->lock);
 		batch = shard->batch;
-		shard->batch = NULL;
+		WRITE_ONCE(shard->batch, NULL);
 		lath_spin_unlock(&shard->lock);
 		LATH_ASSERT(!batch || batch->count);
 		if (batch)
@@ -209,9 +213,12 @@ void lath_arena_flush(struct arena *arena)
 static u64 wanted_reserve(const struct lath_store_options *options)
 {
 	u64 want = min(options->reserve, RESERVE_MAX), limit = min(options->limit, RESERVE_MAX);
+	long pages = sysconf(_SC_PHYS_PAGES);
 
 	if (!want)
-		want = limit ? limit * 2 : max(RESERVE_DEFAULT_MIN, lath_pages_physical() * 2);
+		want = limit ? limit * 2
+			     : max(RESERVE_DEFAULT_MIN,
+				   pages > 0 ? (u64)pages * lath_page_size() * 2 : 0);
 	want = round_up(max(want, limit), BLOCK) + 2 * BLOCK;
 	LATH_ASSERT(!(want % BLOCK) && want >= 2 * BLOCK);
 	return min(want, RESERVE_MAX);
@@ -307,7 +314,7 @@ int lath_arena_init(struct arena *arena, const struct lath_store_options *option
 		    : -ENOMEM;
 	if (ret) { /* no memory, or so few addresses that the table takes all of them */
 		free(block);
-		lath_pages_release(base, reserved);
+		munmap(base, reserved);
 	} else if (arena->hugetlb) {
 		hugetlb_list(arena, true);
 	}
@@ -348,5 +355,5 @@ void lath_arena_fini(struct arena *arena)
 		hugetlb_list(arena, false);
 	pthread_mutex_destroy(&arena->lock);
 	free(arena->block);
-	lath_pages_release(arena->base, arena->reserved);
+	munmap(arena->base, arena->reserved);
 }

@@ -280,7 +280,6 @@ int lath_arena_prefault(struct arena *arena, u64 bytes);
 
 /* ---- pages.c: memory of the machine ---- */
 
-u64 lath_pages_physical(void);
 /* Reserves addresses, without memory, aligned to 2 MiB. If the machine refuses so much, *size
  * becomes smaller, but not below options->limit. Stores a reason. 0 | -ENOMEM | -EINVAL (NUMA text)
  * | -EOPNOTSUPP (no NUMA) */
@@ -291,7 +290,6 @@ int lath_pages_numa(char *base, u64 size, const char *text);
  * what is available on the machine and within the limits of its control groups. ~0: unknown. root:
  * prefix of the paths that are read, "" (tests have others). */
 u64 lath_pages_available(const char *root);
-void lath_pages_release(char *base, u64 size);
 /* Maps one reserved huge page at a block that nobody has touched, and returns whether one was left;
  * else the block keeps its pages. */
 bool lath_pages_try_hugetlb(char *block);

@@ -23,13 +23,6 @@
 #define MAP_HUGE_SHIFT 26
 #endif
 
-u64 lath_pages_physical(void)
-{
-	long pages = sysconf(_SC_PHYS_PAGES);
-
-	return pages > 0 ? (u64)pages * lath_page_size() : 0;
-}
-
 /* ---- available memory ---- */
 
 /* Returns the number that follows `key` in a file of lines; without a key, the first number. ~0:
@@ -258,11 +251,6 @@ int lath_pages_reserve(char **base, u64 *size, const struct lath_store_options *
 		}
 	}
 	return 0;
-}
-
-void lath_pages_release(char *base, u64 size)
-{
-	munmap(base, size);
 }
 
 bool lath_pages_try_hugetlb(char *block)
