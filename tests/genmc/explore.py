@@ -163,6 +163,11 @@ def locks():
         client(f"locks: {one} | {other}", [[one], [other]], "")
     client("locks: lock 5, lock 5 | lock 5", [["lock 5", "lock 5"], ["lock 5"]], "")
     client("locks: lock 5 | lock 0:16 | slock 5", [["lock 5"], ["lock 0:16"], ["slock 5"]], "")
+    # the second thread has waited for 13, in bucket 1, when the range that 28 grows to comes there in
+    # front; 28, 29 and the second thread have the three other buckets
+    client("locks, held: unlock 0, resize 1:2 | keep 12:17",
+           [["await 2:2", "unlock 0", "await 2:3", "resize 1:2"], ["keep 12:17"]], "",
+           first="lock 13, lock 28")
 
 
 simple()
@@ -179,7 +184,7 @@ ACQUIRED = "a search loads each lockword with acquire"
 DEAD = "a node whose contents are not seen yet is dead: the descent begins again, perhaps for ever"
 
 # What is removed: function, file, text, what takes its place, the client that must notice; or the
-# client that does not, and why.
+# client that does not, and why. The last one is the second look of a range that waits, no barrier.
 BARRIERS = [
     ("node_valid", "tree/node/node.h",
      "\tsmp_rmb(); /* pairs with smp_wmb in node_trylock */\n", "", "insert 4 | lookup 4", ""),
@@ -221,6 +226,10 @@ BARRIERS = [
      "holes, two leaves: find 0:1 | erase 2, insert 7", ACQUIRED),
     ("lath_gap_begun", "tree/watch/gap.c", "smp_load_acquire(&tree->stripe[i].begun)",
      "READ_ONCE(tree->stripe[i].begun)", "holes, two leaves: find 0:1 | erase 2, insert 7", ACQUIRED),
+    ("wait_below", "lock/range_lock.c",
+     "\t\tblockers = count_blockers(bucket, &hold->probe);\n\t\tif (ret || !blockers)\n\t\t\tbreak;",
+     "\t\tblockers = ret ? count_blockers(bucket, &hold->probe) : 0;\n\t\tbreak;",
+     "locks, held: unlock 0, resize 1:2 | keep 12:17", ""),
 ]
 
 
@@ -268,7 +277,7 @@ def core_files(source, mode):
 
 def write_script(path, one):
     name, threads, contents, first, _ = one
-    script = calls(0, [c.strip() for c in first.split(",") if c.strip()], False)
+    script = calls(0, [c.strip() for c in first.split(",") if c.strip()], is_lock(name))
     for i, texts in enumerate(threads):
         script += calls(i + 1, texts, is_lock(name))
     path.write_text("#define LOADED " + " ".join("ITEM(%d, %d, %d)" % i for i in items(contents)) +
@@ -280,7 +289,8 @@ def client_defines(one, script):
     ranged = name.startswith(("ranges", "holes"))
     return [f"-DLAYOUT={'LATH_RANGES' if ranged else 'LATH_POINTS'}",
             f"-DTHREADS={len(threads)}", f"-DCALLS={max(map(len, threads))}",
-            f"-DBUCKETS={1 if ':' in name[6:] else 4}", *(["-DRANGES"] if ranged else []),
+            f"-DBUCKETS={1 if ':' in name[6:] and not one[3] else 4}",
+            *(["-DRANGES"] if ranged else []),
             "-include", str(script)]
 
 
@@ -334,6 +344,7 @@ class Builder:
 
 def mode_defines(mode):
     return {"once": ["-DGENMC_ONCE"],
+            "locks": ["-DGENMC_SLEEPS"],
             "holes": ["-DGENMC_ONCE", "-DGENMC_HOLES", "-DLATH_SIDE_CODES=4"]}.get(mode, [])
 
 

@@ -9,7 +9,8 @@
  * memory of the system, threads' records, and fork.
  *
  *   waiting    a thread that waits for a lock ends its execution there unless the lock is free: the
- *              executions in which it is free are explored anyway
+ *              executions in which it is free are explored anyway. With GENMC_SLEEPS a thread that
+ *              would sleep ends instead, and the client asks whether anybody has woken it
  *   memory     blocks are zeroed and never freed. So GenMC does not report a read through an old
  *              pointer, which the library allows: its nodes are type-stable
  *   RCU        a retired node is not used again
@@ -124,9 +125,21 @@ static inline unsigned int lath_processors(void)
 #define prefetchw(p) ((void)(p))
 
 /* An execution in which a thread has to wait ends. */
+#ifdef GENMC_SLEEPS
+/* of the looks before a sleep: a later look is another execution's */
+#define cpu_relax()   \
+	genmc_step(); \
+	break
+#define lath_delay(point) genmc_step()
+void genmc_step(void);
+void genmc_sleep(const u32 *word, u32 value);
+#define lath_sleep(word, value, nanoseconds) ((void)(nanoseconds), genmc_sleep(word, value))
+#else
 #define cpu_relax() __VERIFIER_assume(false)
 #define lath_sleep(word, value, nanoseconds) \
 	((void)(word), (void)(value), (void)(nanoseconds), __VERIFIER_assume(false))
+#define lath_delay(point) ((void)0)
+#endif
 #define lath_wake(word) ((void)(word))
 #define lath_now() 1
 #define lath_spin_wait(rounds) ((void)(rounds), __VERIFIER_assume(false))
@@ -279,7 +292,6 @@ static inline void lath_copy_words(u64 *to, const u64 *from, size_t n)
 
 #define lath_environment(name) NULL
 #define lath_warn(text) ((void)(text))
-#define lath_delay(point) ((void)0)
 
 /* With GENMC_ONCE an execution ends in which a node changed while it was read, or a descent came to
  * a dead node: what follows is a read that begins later, and executions with that one alone are

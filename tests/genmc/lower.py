@@ -19,6 +19,7 @@ COPY = re.compile(r"call void @llvm\.mem(cpy|set)\.p0(?:\.p0)?\.i64\(ptr [^%@]*(
 THREAD_LOCAL = re.compile(r"call [^@]*@llvm\.threadlocal\.address\.p0"
                           r"\(ptr [^@]*@lath_(fingers|bound)\)")
 SELECT = re.compile(r"^\s*(%[\w.]+) = select i1 ([^,]+), (i\d+) ([^,]+), i\d+ ([^,!]+?)(?:, !.*)?$")
+HOLD = "%struct.hold"  # of the range locks
 SIZES = {"i1": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "ptr": 8}
 
 
@@ -58,6 +59,14 @@ class Types:
             align = max(align, own)
         return out, (at + align - 1) // align * align, align
 
+    def copied(self, text, size):
+        """Returns [(offset, type)] of what is copied of such a variable; None: by its size."""
+        if not text and HOLD in self.named and self.fields(HOLD)[1] == size:
+            text = HOLD
+        if text in self.named:
+            return [field for field in self.fields(text)[0] if field[0] < size]
+        return [(i, "i64") for i in range(0, size, 8)]
+
 
 def select(name, result, condition, kind, yes, no):
     """Returns the lines for a select: no ^ ((yes ^ no) & mask)."""
@@ -73,9 +82,11 @@ def select(name, result, condition, kind, yes, no):
 
 
 def main():
-    lines = sys.stdin.read().split("\n")
+    text = sys.stdin.read()
+    lines = text.split("\n")
     types = Types(lines)
     globals_ = {m[1]: m[2] for m in map(GLOBAL.match, lines) if m}
+    count = again = max(map(int, re.findall(r"%low(\d+)", text)), default=0)
     copied = [set()]
     for line in lines:
         if line.startswith("define "):
@@ -83,7 +94,7 @@ def main():
         found = COPY.search(line)
         if found and found[3]:
             copied[-1].add(found[3])
-    local, count, function = {}, 0, 0
+    local, function = {}, 0
     for line in lines:
         if line.startswith("define "):
             local = {}
@@ -95,7 +106,9 @@ def main():
         if found:
             local[found[1]] = found[2]
             print(line)
-            if found[1] in copied[function] and found[2] in types.named:
+            # a hold: a function copies it that is not inlined yet, and one has bit-fields
+            hold = HOLD in (found[2], found[2][5:-1])
+            if (hold and not again) or (found[1] in copied[function] and found[2] in types.named):
                 for offset, kind_of in types.fields(found[2])[0]:
                     count += 1
                     print(f"  %low{count}t = getelementptr i8, ptr {found[1]}, i64 {offset}")
@@ -114,11 +127,7 @@ def main():
         kind, to, source, byte, size = found.groups()
         size = int(size)
         known = local.get(to) or globals_.get(to) or local.get(source) or globals_.get(source)
-        fields = types.fields(known)[0] if known and known in types.named else \
-            [(i, "i64") for i in range(0, size, 8)]
-        for offset, kind_of in fields:
-            if offset >= size:
-                continue
+        for offset, kind_of in types.copied(known, size):
             count += 1
             print(f"  %low{count}t = getelementptr i8, ptr {to}, i64 {offset}")
             if kind == "set":
