@@ -170,20 +170,16 @@ static void leave(struct hold *hold)
 
 /* ---- waiting ---- */
 
-/* Until when a call waits. */
-struct deadline {
-	u64 at; /* by lath_now(); 0: does not wait; FOREVER: as long as it takes */
-};
-
-/* Waits until nothing blocks the range, or until the deadline. In a call, which is left while the
+/* Waits until nothing blocks the range, or until the deadline, by lath_now(); 0: does not wait;
+ * FOREVER: as long as it takes. In a call, which is left while the
  * thread sleeps: fork() does not wait for it. No lock held. Returns 0 | -EBUSY | -ETIMEDOUT |
  * -EDEADLK | -EINTR: the entries are still in their lists. */
-static int wait_for_turn(struct locks *locks, struct hold *hold, struct deadline deadline)
+static int wait_for_turn(struct locks *locks, struct hold *hold, u64 deadline)
 {
 	unsigned int looks;
 	int ret = 0;
 
-	if (!deadline.at)
+	if (!deadline)
 		return -EBUSY;
 	for (looks = 0; looks < LOOKS; looks++) {
 		if (!smp_load_acquire(&hold->blockers)) /* pairs with unblock */
@@ -195,7 +191,7 @@ static int wait_for_turn(struct locks *locks, struct hold *hold, struct deadline
 	lath_call_exit();
 	while (!ret) {
 		u64 most = locks->look ? locks->look(locks->look_arg) : FOREVER;
-		u64 now = deadline.at == FOREVER ? 0 : lath_now();
+		u64 now = deadline == FOREVER ? 0 : lath_now();
 
 		if (!most) {
 			ret = -EINTR;
@@ -206,11 +202,11 @@ static int wait_for_turn(struct locks *locks, struct hold *hold, struct deadline
 		smp_mb__after_atomic();
 		if (!smp_load_acquire(&hold->blockers)) /* pairs with unblock */
 			break;
-		if (now >= deadline.at)
+		if (now >= deadline)
 			ret = -ETIMEDOUT;
 		else
 			lath_sleep(&hold->state, ASLEEP,
-				   min(most, deadline.at == FOREVER ? FOREVER : deadline.at - now));
+				   min(most, deadline == FOREVER ? FOREVER : deadline - now));
 	}
 	lath_call_enter();
 	lath_range_wait_end(locks, hold);
@@ -278,8 +274,7 @@ static bool blocked_above(struct locks *locks, struct hold *hold, unsigned int c
 }
 
 /* Waits for ranges of smaller classes in this bucket. */
-static int wait_below(struct locks *locks, struct hold *hold, struct bucket *bucket,
-		      struct deadline deadline)
+static int wait_below(struct locks *locks, struct hold *hold, struct bucket *bucket, u64 deadline)
 {
 	struct wakes none = { 0 };
 	u64 blockers;
@@ -320,7 +315,7 @@ static int wait_below(struct locks *locks, struct hold *hold, struct bucket *buc
  * reads again after each which classes there are: a range that grows is in the larger class before
  * it leaves the smaller one.
  */
-static int wait_all_below(struct locks *locks, struct hold *hold, struct deadline deadline)
+static int wait_all_below(struct locks *locks, struct hold *hold, u64 deadline)
 {
 	u64 smaller, rest = (1ull << hold->cls) - 1;
 	int ret = 0;
@@ -359,7 +354,7 @@ static int class_above(struct locks *locks, struct hold *hold, bool grown)
 
 /* The range is in the lists of its class. Returns 0: it is held | the larger class in which it must
  * wait | an error. */
-static int become_holder(struct locks *locks, struct hold *hold, struct deadline deadline)
+static int become_holder(struct locks *locks, struct hold *hold, u64 deadline)
 {
 	u64 own = 1ull << hold->cls;
 	int ret;
@@ -387,7 +382,7 @@ static int become_holder(struct locks *locks, struct hold *hold, struct deadline
 }
 
 /* Locks [hold->first, hold->last]. In a call. */
-static int lock(struct locks *locks, struct hold *hold, struct deadline deadline)
+static int lock(struct locks *locks, struct hold *hold, u64 deadline)
 {
 	int ret;
 
@@ -405,15 +400,10 @@ static int lock(struct locks *locks, struct hold *hold, struct deadline deadline
 	}
 }
 
-static bool bounds_valid(u64 key, u64 size)
-{
-	return size && key + (size - 1) >= key;
-}
-
 int lath_range_lock_for(struct lath_range_locks *l, struct lath_range_hold *h, u64 first, u64 last,
 			enum lath_range_mode mode, u64 nanoseconds, u64 owner)
 {
-	struct deadline deadline = { nanoseconds };
+	u64 deadline = nanoseconds;
 	struct hold *hold = hold_of(h);
 	int ret;
 
@@ -422,21 +412,21 @@ int lath_range_lock_for(struct lath_range_locks *l, struct lath_range_hold *h, u
 	if (unlikely(nanoseconds && nanoseconds != FOREVER)) {
 		u64 now = lath_now();
 
-		deadline.at = nanoseconds < FOREVER - now ? now + nanoseconds : FOREVER;
+		deadline = nanoseconds < FOREVER - now ? now + nanoseconds : FOREVER;
 	}
 	hold->first = first;
 	hold->last = last;
 	hold->owner = owner ? owner : lath_thread_id();
 	hold->mode = (u8)mode;
-	if (deadline.at)
+	if (deadline)
 		lath_lockdep_locked(&locks_of(l)->lockdep, hold->owner == lath_thread_id(),
 				    mode == LATH_SHARED_RANGE, true);
 	lath_call_enter();
 	ret = lock(locks_of(l), hold, deadline);
 	lath_call_exit();
-	if (ret && deadline.at)
+	if (ret && deadline)
 		lath_lockdep_unlocked(&locks_of(l)->lockdep, hold->owner == lath_thread_id());
-	else if (!ret && !deadline.at)
+	else if (!ret && !deadline)
 		lath_lockdep_locked(&locks_of(l)->lockdep, hold->owner == lath_thread_id(),
 				    mode == LATH_SHARED_RANGE, false);
 	return ret;
@@ -536,7 +526,7 @@ static void take_place(struct hold *to, struct hold *from)
 static int lock_beyond(struct locks *locks, const struct hold *hold, u64 first, u64 last,
 		       struct hold part[2], unsigned int *n)
 {
-	struct deadline deadline = { locks->flags & LATH_RANGE_DEADLOCKS ? FOREVER : 0 };
+	u64 deadline = locks->flags & LATH_RANGE_DEADLOCKS ? FOREVER : 0;
 	int ret = 0, i;
 
 	*n = 0;
@@ -585,7 +575,7 @@ int lath_range_resize(struct lath_range_locks *l, struct lath_range_hold *h, u64
 	int ret;
 
 	/* key and size 0: all keys, which no size can say */
-	if (((key || size) && !bounds_valid(key, size)) || first > hold->last || last < hold->first)
+	if (((key || size) && (!size || last < key)) || first > hold->last || last < hold->first)
 		return -EINVAL;
 	lath_call_enter();
 	ret = lock_beyond(locks, hold, first, last, part, &n);

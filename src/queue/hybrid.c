@@ -29,11 +29,6 @@ static inline u64 position(u64 entry)
 	return entry & ~LATH_TAG_MASK;
 }
 
-size_t lath_hybrid_memsize(u32 requests)
-{
-	return lath_blocks_memsize(requests);
-}
-
 void lath_hybrid_init(struct sortq *q, void *memory)
 {
 	q->b.gate.base = 0;

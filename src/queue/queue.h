@@ -7,7 +7,6 @@
 
 #include "lathwork/sortq.h"
 #include "arch/sortq_block.h"
-#include "queue/arrivals.h"
 
 /*
  * lath_request.where: 0, or the queue that holds the request, | LATH_PARKED if it is behind a
@@ -18,6 +17,37 @@
 #define LATH_NO_SLOT (~0ull)
 
 enum { START, END };
+
+/* ---- a doubly linked list of embedded nodes in order of arrival: the requests of a FIFO, and
+ * those behind a barrier. All calls are O(1). ---- */
+
+struct arrival {
+	u64 barrier; /* behind which barrier it waits; 0 in a FIFO */
+	struct arrival *prev, *next;
+} __attribute__((may_alias));
+
+struct arrivals {
+	struct arrival *first, *last;
+};
+
+/* Adds a node that is in no list at the end. */
+static inline void arrivals_add(struct arrivals *list, struct arrival *node)
+{
+	LATH_ASSERT(list->last ? !list->last->next : !list->first);
+	node->prev = list->last;
+	node->next = NULL;
+	*(node->prev ? &node->prev->next : &list->first) = node;
+	list->last = node;
+}
+
+/* Removes a node of this list. */
+static inline void arrivals_remove(struct arrivals *list, struct arrival *node)
+{
+	LATH_ASSERT((node->prev ? node->prev->next : list->first) == node);
+	LATH_ASSERT((node->next ? node->next->prev : list->last) == node);
+	*(node->prev ? &node->prev->next : &list->first) = node->next;
+	*(node->next ? &node->next->prev : &list->last) = node->prev;
+}
 
 /*
  * A queue with ages or merges has a note per request, numbered tag + 1. Number 0 ends every chain;
@@ -106,7 +136,6 @@ static inline u32 held(const struct sortq *q)
 	return q->b.count - (u32)(q->b.gate.next - q->b.opened) + q->b.gate.fresh_count;
 }
 
-size_t lath_hybrid_memsize(u32 requests);
 void lath_hybrid_init(struct sortq *q, void *memory);
 bool lath_hybrid_open(struct sortq *q);
 /* Returns 0, so that an insert can end with this call. */

@@ -5,7 +5,7 @@
  *
  * The inline calls of a hybrid without any of these (gate.quick_in) go straight to it.
  */
-#include "queue/notes.h"
+#include "queue/queue.h"
 
 _Static_assert(sizeof(struct sortq) <= sizeof(struct lath_sortq), "struct lath_sortq is too small");
 _Static_assert(sizeof(struct arrival) <= sizeof(((struct lath_request *)0)->node),
@@ -17,6 +17,171 @@ _Static_assert(LATH_TAG_BITS + LATH_SORTQ_SECTOR_BITS == 64, "an entry is one wo
 /* in such pools more fresh entries gain nothing and make the worst insert slower */
 #define FAR_FRESH 8
 #define SECTOR_LIMIT (1ull << LATH_SORTQ_SECTOR_BITS)
+
+/* ---- notes: what a queue with ages or merges keeps per request: its place in the order of
+ * arrival, and its start and end in two hash tables */
+
+/* no request ends at this sector */
+#define NO_END (~0ull)
+
+/* ---- ages: a ring of notes in order of arrival */
+
+/*
+ * Returns whether the request is in the ring, i.e. in the queue: age_add() makes the note before it
+ * name it as `newer`, age_unlink() undoes that. The first comparison is for the oldest request: it
+ * does not wait for the load of the request's own note.
+ */
+static inline bool age_known(const struct sortq *q, u32 tag)
+{
+	return q->notes->newer == tag + 1 || q->notes[note_of(q, tag)->older].newer == tag + 1;
+}
+
+static inline void age_add(struct sortq *q, u32 tag)
+{
+	struct lath_note *n = q->notes;
+	u32 i = tag + 1;
+
+	LATH_ASSERT(tag < q->requests_max && !age_known(q, tag));
+	n[i].older = n->older;
+	n[i].newer = 0;
+	n[n->older].newer = i;
+	n->older = i;
+}
+
+/* Takes note i, which follows note `older`, out of the ring. */
+static inline void age_unlink(struct sortq *q, u32 i, u32 older)
+{
+	struct lath_note *n = q->notes;
+	u32 newer = n[i].newer;
+
+	LATH_ASSERT(i && i <= q->requests_max && n[i].older == older && n[older].newer == i);
+	n[older].newer = newer;
+	n[newer].older = older;
+}
+
+/* ---- edges: requests hashed by the sectors where they start and end: lookups need no search. Each
+ * note knows the word that names it, in a table or in another note: it leaves its chain without a
+ * hash and without a branch. */
+
+static inline u32 *edge_head(const struct sortq *q, int side, u64 sector)
+{
+	return &q->edges[side][(sector * 0x9e3779b97f4a7c15ull) >> q->edges_shift];
+}
+
+/* The tables of edges lie behind the notes: all words that name a note are numbered from there. */
+static inline u32 *edge_words(const struct sortq *q)
+{
+	return (u32 *)q->notes;
+}
+
+static inline void edge_add(struct sortq *q, int side, u64 sector, u32 tag)
+{
+	u32 *words = edge_words(q), *head = edge_head(q, side, sector), next = *head;
+	struct lath_note *note = note_of(q, tag);
+
+	LATH_ASSERT(next <= q->requests_max && next != tag + 1); /* not in the chain yet */
+	note->next[side] = next;
+	note->named_by[side] = (u32)(head - words);
+	q->notes[next].named_by[side] = (u32)(&note->next[side] - words);
+	*head = tag + 1;
+}
+
+static inline void edge_remove(struct sortq *q, int side, u32 tag)
+{
+	struct lath_note *note = note_of(q, tag);
+	u32 word = note->named_by[side], next = note->next[side];
+
+	LATH_ASSERT(edge_words(q)[word] == tag + 1);
+	edge_words(q)[word] = next;
+	q->notes[next].named_by[side] = word;
+}
+
+static inline struct lath_request *edge_find(const struct sortq *q, int side, u64 sector)
+{
+	u32 i;
+
+	for (i = *edge_head(q, side, sector); i; i = q->notes[i].next[side]) {
+		struct lath_request *rq = request_of(q, i - 1);
+
+		LATH_ASSERT(i <= q->requests_max);
+		if (rq->sector + (side == END ? q->notes[i].sectors : 0) == sector)
+			return rq;
+	}
+	return NULL;
+}
+
+/* rq was inserted or grew: keeps its end in grown_end instead of a chain, since it will probably
+ * grow again, and puts the previous such end into its chain. */
+static __always_inline void grow(struct sortq *q, struct lath_request *rq)
+{
+	LATH_ASSERT(q->grown_end == NO_END || q->grown != rq->tag);
+	if (q->grown_end != NO_END)
+		edge_add(q, END, q->grown_end, q->grown);
+	q->grown = rq->tag;
+	q->grown_end = rq->sector + rq->sectors;
+}
+
+static inline void edges_remove(struct sortq *q, u32 tag)
+{
+	edge_remove(q, START, tag);
+	if (unlikely(tag == q->grown))
+		q->grown_end = NO_END;
+	else
+		edge_remove(q, END, tag);
+}
+
+/* Removes the dispatched requests from the edges. Runs before a lookup, and before an insert, which
+ * may be of one of them. */
+static noinline void see_off_all(struct sortq *q)
+{
+	u32 i;
+
+	LATH_ASSERT(q->departure_count <= LATH_DEPARTURES);
+	for (i = 0; i < q->departure_count; i++)
+		edges_remove(q, q->departure[i]);
+	q->departure_count = 0;
+}
+
+static inline void see_off(struct sortq *q)
+{
+	if (unlikely(q->departure_count))
+		see_off_all(q);
+}
+
+/* Defers the removal of a request from the edges to the next submission, which has more time than
+ * the interrupt that dispatches. */
+static inline void depart_edges(struct sortq *q, u32 tag)
+{
+	if (!q->edges[START])
+		return;
+	if (unlikely(q->departure_count == LATH_DEPARTURES))
+		see_off_all(q);
+	q->departure[q->departure_count++] = tag;
+}
+
+/* A request leaves the queue. */
+static inline void depart(struct sortq *q, u32 tag)
+{
+	if (!q->notes)
+		return;
+	age_unlink(q, tag + 1, note_of(q, tag)->older);
+	depart_edges(q, tag);
+}
+
+static inline void arrive(struct sortq *q, struct lath_request *rq)
+{
+	if (!q->notes)
+		return;
+	see_off(q);
+	age_add(q, rq->tag);
+	if (q->edges[START]) {
+		note_of(q, rq->tag)->sectors = rq->sectors;
+		edge_add(q, START, rq->sector, rq->tag);
+		grow(q, rq);
+	}
+}
+
+/* ---- pools, options */
 
 /* Returns whether all requests of the pool can have their own addresses. */
 static bool pool_valid(const struct lath_request_pool *pool)
@@ -87,7 +252,7 @@ static size_t order_memsize(const struct lath_sortq_config *config, u32 requests
 {
 	if (config->engine == LATH_SORTQ_FIFO)
 		return 64; /* it needs none, but 0 says that the config is invalid */
-	return (lath_hybrid_memsize(requests) + 63) & ~(size_t)63;
+	return (lath_blocks_memsize(requests) + 63) & ~(size_t)63;
 }
 
 size_t lath_sortq_memsize(const struct lath_sortq_config *given,
@@ -105,16 +270,11 @@ size_t lath_sortq_memsize(const struct lath_sortq_config *given,
 
 static const struct lath_block_ops *choose_ops(enum lath_simd simd)
 {
-	switch (simd) {
-	case LATH_SIMD_NONE:
-		return lath_block_ops(LATH_ISA_SCALAR);
-	case LATH_SIMD_AVX2:
-		return lath_block_ops(LATH_ISA_AVX2);
-	case LATH_SIMD_AVX512:
-		return lath_block_ops(LATH_ISA_AVX512);
-	default:
-		return lath_block_ops(lath_isa_chosen);
-	}
+	static const enum lath_isa isa[] = { [LATH_SIMD_NONE] = LATH_ISA_SCALAR,
+					     [LATH_SIMD_AVX2] = LATH_ISA_AVX2,
+					     [LATH_SIMD_AVX512] = LATH_ISA_AVX512 };
+
+	return lath_block_ops(simd == LATH_SIMD_BEST ? lath_isa_chosen : isa[simd]);
 }
 
 /* ---- init */
@@ -624,25 +784,25 @@ struct lath_request *lath_sortq_first_from(struct lath_sortq *queue, uint64_t se
 	return rq && rq->sector >= sector ? rq : NULL;
 }
 
+/* Returns the place of rq in the order, or LATH_NO_SLOT: it has none. */
+static u64 place_in_order(struct sortq *q, struct lath_request *rq)
+{
+	return q->fifo || !holds(q, rq) || parked(rq) ? LATH_NO_SLOT : lath_hybrid_place_of(q, rq);
+}
+
 struct lath_request *lath_sortq_next(struct lath_sortq *queue, struct lath_request *rq)
 {
 	struct sortq *q = queue_of(queue);
-	u64 place;
+	u64 place = place_in_order(q, rq);
 
-	if (q->fifo || !holds(q, rq) || parked(rq))
-		return NULL;
-	place = lath_hybrid_place_of(q, rq);
 	return place == LATH_NO_SLOT ? NULL : lath_hybrid_behind(q, place + LATH_PLACE(0, 1, 0));
 }
 
 struct lath_request *lath_sortq_prev(struct lath_sortq *queue, struct lath_request *rq)
 {
 	struct sortq *q = queue_of(queue);
-	u64 place;
+	u64 place = place_in_order(q, rq);
 
-	if (q->fifo || !holds(q, rq) || parked(rq))
-		return NULL;
-	place = lath_hybrid_place_of(q, rq);
 	return place == LATH_NO_SLOT ? NULL : lath_hybrid_before(q, place);
 }
 

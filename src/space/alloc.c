@@ -7,10 +7,7 @@
  * large.c. The segments are tried in the order of their numbers or of their free keys, first their
  * parts below config.below, then the rest.
  */
-#include "space/free.h"
-#include "space/large.h"
 #include "space/segment.h"
-#include "space/source/index.h"
 #include "space/source/magazine.h"
 #include "space/source/set.h"
 
@@ -197,9 +194,17 @@ int lath_space_alloc_below(struct lath_space *space, uint64_t high, uint64_t siz
 	if (!whole_units(space, high, size) || align & (align - 1) || cookie == arena_mark(space))
 		return -EINVAL;
 	lath_call_enter();
-	if (!alloc_unlimited(space, high, size, align, cookie, key, &ret))
-		ret = lath_alloc_below(space, high, size, max((u64)align, space->config.unit),
-				       cookie, key);
+	if (!alloc_unlimited(space, high, size, align, cookie, key, &ret)) {
+		struct lath_hole_request want = { .size = size,
+						  .align = max((u64)align, space->config.unit),
+						  .high = high,
+						  .below = space->config.below };
+		bool small = has_arenas(space) &&
+			     units_of(space, max(want.size, want.align)) <= ARENA_MOST;
+
+		want.policy = small ? small_policy(space) : LATH_HOLE_FIRST;
+		ret = lath_alloc_request(space, &want, small, cookie, key);
+	}
 	lath_call_exit();
 	LATH_ASSERT(ret || lies_within(*key, size, 0, high));
 	return ret;
@@ -222,7 +227,7 @@ int lath_space_alloc_request(struct lath_space *space, const struct lath_hole_re
 	     !lies_within(want->hint, want->size, want->low, want->high)))
 		return -EINVAL;
 	lath_call_enter();
-	ret = lath_alloc_request(space, &request, cookie, key);
+	ret = lath_alloc_request(space, &request, false, cookie, key);
 	lath_call_exit();
 	LATH_ASSERT(ret || lies_within(*key, want->size, want->low, want->high));
 	return ret;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* create.c - creates and destroys a space. */
-#include "space/memory.h"
 #include "space/segment.h"
 #include "space/source/magazine.h"
 #include "space/source/set.h"

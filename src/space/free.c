@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* free.c - frees: to a magazine, to arenas, or from the index. */
-#include "space/free.h"
-
-#include "space/source/index.h"
 #include "space/source/magazine.h"
 #include "space/source/set.h"
 

@@ -13,13 +13,8 @@
  *
  * All numbers are little-endian, those of runs LEB128. Runs ascend.
  */
-#include "space/free.h"
-#include "space/memory.h"
-#include "space/reclaim.h"
-#include "space/reserve.h"
 #include "space/segment.h"
 #include "space/source/set.h"
-#include "space/walk.h"
 
 #define MAGIC "lathruns"
 #define VERSION 1
@@ -430,16 +425,6 @@ static void undo(struct lath_space *space)
 	lath_call_exit();
 }
 
-/* Reads everything up to the end. 0 | an error, with a part loaded */
-static int load(struct loader *l)
-{
-	int ret = read_header(l);
-
-	while (!ret)
-		ret = read_block(l);
-	return ret < 0 ? ret : 0;
-}
-
 int lath_space_load(struct lath_space *space, lath_space_read_fn read, void *arg, uint64_t cookie,
 		    char *report, size_t report_size)
 {
@@ -465,9 +450,11 @@ int lath_space_load(struct lath_space *space, lath_space_read_fn read, void *arg
 	l->report = report;
 	l->report_size = report_size;
 	l->block = NO_BLOCK;
-	ret = load(l);
-	if (ret) /* the space was empty before, and is again */
+	ret = read_header(l);
+	while (!ret)
+		ret = read_block(l);
+	if (ret < 0) /* the space was empty before, and is again */
 		undo(space);
 	lath_space_memory_free(space, l, sizeof(*l));
-	return ret;
+	return min(ret, 0);
 }

@@ -3,11 +3,7 @@
  * large.c - requests that go to the index: first to its holes; then, under pressure, once more to
  * them and to any place in arenas.
  */
-#include "space/large.h"
-
-#include "space/reclaim.h"
 #include "space/segment.h"
-#include "space/source/index.h"
 #include "space/source/set.h"
 
 /* A request for an allocation. The caller allows keys from want.low to want.high - 1. */
@@ -203,24 +199,10 @@ int lath_alloc_large(struct lath_space *space, u64 segments, u64 size, u64 align
 	return serve(&r, asked, key);
 }
 
-int lath_alloc_below(struct lath_space *space, u64 high, u64 size, u64 align, u64 cookie, u64 *key)
+int lath_alloc_request(struct lath_space *space, const struct lath_hole_request *want, bool small,
+		       u64 cookie, u64 *key)
 {
-	struct large_request r = {
-		space, { .size = size, .align = align, .high = high, .below = space->config.below },
-		~0ull, cookie,
-		false, has_arenas(space) && units_of(space, max(size, align)) <= ARENA_MOST
-	};
-
-	LATH_ASSERT(whole_units(space, high, size) && whole_units(space, 0, align));
-	if (r.small)
-		r.want.policy = small_policy(space);
-	return serve(&r, false, key);
-}
-
-int lath_alloc_request(struct lath_space *space, const struct lath_hole_request *want, u64 cookie,
-		       u64 *key)
-{
-	const struct large_request r = { space, *want, ~0ull, cookie, false, false };
+	const struct large_request r = { space, *want, ~0ull, cookie, false, small };
 
 	return serve(&r, false, key);
 }

@@ -3,7 +3,7 @@
  * memory.c - the memory of a space: from its allocator or the host's, counted; and the two indexes,
  * which are made of it on first use.
  */
-#include "space/memory.h"
+#include "space/space.h"
 
 #define HUGE_CHUNK (2ul << 20)
 

@@ -3,7 +3,6 @@
  * pool.c - the calls on segments: add, limit, drain, remove. The bounds, the limit, the state of
  * draining and the version of a segment change under the lock of the space.
  */
-#include "space/memory.h"
 #include "space/segment.h"
 #include "space/source/magazine.h"
 #include "space/source/set.h"

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* reclaim.c - what a space holds in reserve goes back to the index. */
-#include "space/reclaim.h"
-
-#include "space/memory.h"
 #include "space/segment.h"
 #include "space/source/magazine.h"
 #include "space/source/set.h"

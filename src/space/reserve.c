@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* reserve.c - allocation of given keys, piece by piece: from arenas and from the index. */
-#include "space/reserve.h"
-
-#include "space/free.h"
 #include "space/segment.h"
-#include "space/source/index.h"
 #include "space/source/magazine.h"
 #include "space/source/set.h"
 

@@ -11,8 +11,6 @@
  */
 #include "space/segment.h"
 
-#include "space/memory.h"
-
 /* ---- bounds ---- */
 
 /* Sets the bounds of a part's set; low == high: it has no keys. */

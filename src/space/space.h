@@ -241,4 +241,71 @@ static inline bool lies_within(u64 key, u64 size, u64 low, u64 high)
 	return key >= low && size - 1 <= KEY_MAX - key && key + (size - 1) <= high - 1;
 }
 
+/* ---- memory.c: the memory of a space, counted in space->bytes, and its indexes ---- */
+
+/* Allocates `size` bytes, zeroed and aligned to 64. Returns NULL without memory. No lock held. */
+void *lath_space_memory_alloc(struct lath_space *space, size_t size);
+/* Frees what lath_space_memory_alloc() returned for this size; NULL is nothing. */
+void lath_space_memory_free(struct lath_space *space, void *p, size_t size);
+
+/* Returns the index at *at, space->index or space->arenas; makes it if there is none. NULL: no
+ * memory. No lock held. */
+struct lath_index *lath_space_index(struct lath_space *space, struct lath_index **at);
+
+/* ---- source/index.c: the index, which has an item per range that no arena serves and per arena
+ * (arena_mark()) ---- */
+
+/* Takes the hole of the index that the request, whose keys are charged, asks for. 0 | -ENOSPC |
+ * -EINVAL | -ENOMEM. No lock held. */
+int lath_index_alloc(struct lath_space *space, const struct lath_hole_request *want, u64 cookie,
+		     u64 *key);
+/* Frees [key, key + size) up to the first arena; *freed: how much that is. 0 | -EINVAL (not all of
+ * it is allocated; nothing changed) | -ENOMEM (only a part, from key on, is free). No lock held. */
+int lath_index_free(struct lath_space *space, u64 key, u64 size, u64 *freed);
+
+/* ---- large.c: requests that go to the index: large, coarsely aligned, limited, or refused
+ * elsewhere; and to any place of arenas ---- */
+
+/* Serves a request for `size` keys at a multiple of align from the segments whose bits are set.
+ * refused: no arena's grade suffices. asked: the index has just refused it. 0 | -ENOSPC | -ENOMEM.
+ * No lock held. */
+int lath_alloc_large(struct lath_space *space, u64 segments, u64 size, u64 align, u64 cookie,
+		     bool refused, bool asked, u64 *key);
+/* Serves a request with limits and a policy from all segments, `small`: from arenas first, of which
+ * it opens more. Results as those of lath_alloc_large(). */
+int lath_alloc_request(struct lath_space *space, const struct lath_hole_request *want, bool small,
+		       u64 cookie, u64 *key);
+
+/* ---- free.c, reserve.c, reclaim.c ---- */
+
+/* Frees whole units that are not in a magazine: block by block where there are arenas, else as a
+ * whole. 0 | -EINVAL (a part is not allocated; what lies before it is free) | -ENOMEM. No lock
+ * held. */
+int lath_free_range(struct lath_space *space, u64 key, u64 size);
+/* Takes exactly [key, key + size), which is charged to the count and lies in one segment, from
+ * arenas and the index. 0 | -EBUSY | -ENOMEM: none of it is taken or charged any longer. No lock
+ * held. */
+int lath_reserve_range(struct lath_space *space, struct segment *segment, u64 *count, u64 key,
+		       u64 size, u64 cookie);
+/* Returns the blocks of all magazines to the arenas, and empty arenas to the index. Returns whether
+ * there was one. No lock held. */
+bool lath_space_reclaim(struct lath_space *space);
+
+/* ---- walk.c: enumeration of what is allocated and of what is free ---- */
+
+/* A position between what is allocated and what is free. It keeps a copy of the bitmap it read
+ * last, so that one walk reads each arena once. Set block to NO_BLOCK first. */
+struct walk {
+	struct lath_space *space;
+	u64 block; /* of map */
+	u64 map[ARENA_WORDS];
+};
+
+/* Returns the number of units from `unit` to the end of the map at most whose bits are as its bit.
+ */
+u64 lath_map_run(const u64 *map, u64 unit);
+/* Finds the first run of keys at or behind `from` that are allocated (`taken`), or free. 0 |
+ * -ENOENT. No lock held. */
+int lath_walk_next(struct walk *walk, u64 from, bool taken, struct lath_item *run);
+
 #endif /* LATH_SPACE_SPACE_H */

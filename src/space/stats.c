@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* stats.c - what a space says of itself: owners of keys, statistics, checks. */
-#include "space/memory.h"
 #include "space/segment.h"
 #include "space/source/magazine.h"
 #include "space/source/set.h"

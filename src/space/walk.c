@@ -8,7 +8,6 @@
  * with the mark of an arena, for whose block no arena is open, belongs to an arena that is being
  * opened or returned, or was between the two looks: all its keys were free then.
  */
-#include "space/walk.h"
 
 #include "space/segment.h"
 #include "space/source/magazine.h"

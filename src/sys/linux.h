@@ -67,10 +67,7 @@ static inline void lath_fetch_or(u64 *p, u64 bits)
 	atomic64_or((s64)bits, (atomic64_t *)p);
 }
 
-static inline u32 lath_swap(u32 *p, u32 value)
-{
-	return xchg(p, value);
-}
+#define lath_swap(p, value) xchg(p, value)
 
 /* As futexes in user space: any word will do. Sleeps uninterruptibly. */
 static inline void lath_sleep(u32 *word, u32 value, u64 nanoseconds)
@@ -83,47 +80,23 @@ static inline void lath_sleep(u32 *word, u32 value, u64 nanoseconds)
 					     MAX_JIFFY_OFFSET));
 }
 
-static inline void lath_wake(u32 *word)
-{
-	wake_up_var(word);
-}
+#define lath_wake(word) wake_up_var(word)
+#define lath_now() ktime_get_ns()
+#define lath_thread_prepare() 0
 
-static inline u64 lath_now(void)
-{
-	return ktime_get_ns();
-}
-
-static inline int lath_thread_prepare(void)
-{
-	return 0;
-}
-
-static inline u64 lath_thread_id(void)
-{
-	return (u64)current->pid;
-}
-
-static inline u8 lath_fetch_clear(u8 *p)
-{
-	return xchg_relaxed(p, 0);
-}
+#define lath_thread_id() ((u64)current->pid)
+#define lath_fetch_clear(p) xchg_relaxed(p, 0)
 
 #define lath_processors() nr_cpu_ids
 
-static inline unsigned int lath_stripe(void)
-{
-	return raw_smp_processor_id();
-}
+#define lath_stripe() ((unsigned int)raw_smp_processor_id())
 
 /* A part of a counter: a processor's. */
 struct lath_count {
 	u64 sum;
 } __attribute__((aligned(64)));
 
-static inline bool lath_count_mine(struct lath_count *count)
-{
-	return true;
-}
+#define lath_count_mine(count) ((void)(count), true)
 
 static inline void lath_count_add(struct lath_count *count, u64 n)
 {
@@ -137,15 +110,8 @@ static inline void lath_spin_wait(unsigned int *rounds)
 	cpu_relax();
 }
 
-static inline bool lath_crowded(void)
-{
-	return false;
-}
-
-static inline void lath_crowd_wait(unsigned int *rounds)
-{
-	lath_spin_wait(rounds);
-}
+#define lath_crowded() false
+#define lath_crowd_wait(rounds) lath_spin_wait(rounds)
 
 /* Tell lockdep that a lockword was locked or unlocked: it cannot see a lock that is one bit of a
  * word. There is one class per level of the index, so taking a node above a held one is an
@@ -155,13 +121,8 @@ static inline void lath_crowd_wait(unsigned int *rounds)
 void lath_word_locked(unsigned int level);
 void lath_word_unlocked(unsigned int level);
 #else
-static inline void lath_word_locked(unsigned int level)
-{
-}
-
-static inline void lath_word_unlocked(unsigned int level)
-{
-}
+#define lath_word_locked(level) ((void)0)
+#define lath_word_unlocked(level) ((void)0)
 #endif
 
 /* What one call locks and another unlocks, such as a range; `mine`: for the task that makes the
@@ -216,13 +177,8 @@ DECLARE_PER_CPU(struct lath_irqs, lath_irqs);
 void lath_irqs_begin(unsigned long flags);
 void lath_irqs_end(unsigned long flags);
 #else
-static inline void lath_irqs_begin(unsigned long flags)
-{
-}
-
-static inline void lath_irqs_end(unsigned long flags)
-{
-}
+#define lath_irqs_begin(flags) ((void)(flags))
+#define lath_irqs_end(flags) ((void)(flags))
 #endif
 
 /* Switch interrupts off if `any`: the structure has LATH_ANY_CONTEXT. Calls nest, in any order of
@@ -281,10 +237,7 @@ static inline void lath_spin_lock(struct lath_spinlock *l) __acquires(&l->lock)
 	}
 }
 
-static inline void lath_spin_lock_crowd(struct lath_spinlock *l) __acquires(&l->lock)
-{
-	lath_spin_lock(l);
-}
+#define lath_spin_lock_crowd(l) lath_spin_lock(l)
 
 static inline bool lath_spin_trylock(struct lath_spinlock *l)
 {
@@ -343,20 +296,10 @@ static inline void lath_retire(const struct lath_rcu *rcu, struct lath_rcu_head 
 	call_rcu((struct rcu_head *)head, (rcu_callback_t)func);
 }
 
-static inline void lath_retired(void)
-{
-}
-
-static inline void lath_retired_end(void)
-{
-}
-
+#define lath_retired() ((void)0)
+#define lath_retired_end() ((void)0)
 #define lath_retire_ended() false
-
-static inline void lath_retire_drain(const struct lath_rcu *rcu)
-{
-	rcu_barrier();
-}
+#define lath_retire_drain(rcu) ((void)(rcu), rcu_barrier())
 
 /* Returns the flags for an allocation: GFP_KERNEL if the caller may sleep. A kernel that counts
  * neither preemption nor readers cannot tell, so the answer is no. */
@@ -378,10 +321,7 @@ static inline gfp_t lath_gfp(void)
  * caller may not sleep. */
 void lath_any_allocator(struct lath_allocator *allocator, gfp_t gfp);
 
-static inline size_t lath_page_size(void)
-{
-	return PAGE_SIZE;
-}
+#define lath_page_size() PAGE_SIZE
 
 /* Returns zeroed memory, aligned to a page, or NULL. Physically contiguous if such memory is
  * available. */
@@ -394,16 +334,10 @@ static inline void *lath_pages_alloc(size_t size, bool huge)
 	return kzalloc(size, gfp);
 }
 
-static inline void lath_pages_free(void *pages, size_t size)
-{
-	kvfree(pages);
-}
+#define lath_pages_free(pages, size) kvfree(pages)
 
 /* The kernel cannot take pages from its own memory that readers may look at. */
-static inline bool lath_pages_discard(void *pages, size_t size)
-{
-	return false;
-}
+#define lath_pages_discard(pages, size) ((void)(pages), false)
 #define LATH_DISCARDS false
 
 /* Returns a zeroed block, aligned to 64 bytes, or NULL. kmalloc() aligns a power of two to its
@@ -413,15 +347,8 @@ static inline void *lath_block_alloc(size_t size)
 	return kzalloc(roundup_pow_of_two(max_t(size_t, size, 64)), lath_gfp());
 }
 
-static inline void *lath_small_alloc(size_t size)
-{
-	return kmalloc(size, lath_gfp());
-}
-
-static inline void lath_block_free(void *block)
-{
-	kfree(block);
-}
+#define lath_small_alloc(size) kmalloc(size, lath_gfp())
+#define lath_block_free(block) kfree(block)
 
 /* As in user.h; evaluated in kernels that are configured to find faults. */
 #if defined(CONFIG_DEBUG_LIST) || defined(CONFIG_PROVE_LOCKING)
@@ -434,17 +361,9 @@ static inline void lath_block_free(void *block)
 #define LATH_NO_CANCEL const int lath_cancel_was __maybe_unused = 0
 
 /* and do not fork. */
-static inline void lath_call_enter(void)
-{
-}
-
-static inline void lath_call_exit(void)
-{
-}
-
-static inline void lath_call_assert(void)
-{
-}
+#define lath_call_enter() ((void)0)
+#define lath_call_exit() ((void)0)
+#define lath_call_assert() ((void)0)
 
 #define lath_delay(point) ((void)0)
 

@@ -315,12 +315,13 @@ static inline void lath_spin_unlock(struct lath_spinlock *lock)
 /* Tells ThreadSanitizer of the order that an RCU flavour establishes, since a flavour of the
  * caller's may not be instrumented (liburcu): the end of a read-side critical section and the call
  * that retires happen before the callback, and callbacks happen before the end of a drain. The two
- * functions are NULL in builds without ThreadSanitizer. */
+ * functions are NULL in builds without ThreadSanitizer. lath_retired() and lath_retired_end() are
+ * the first and the last call in a function handed to lath_retire(). */
 extern void __tsan_acquire(void *addr) __attribute__((weak));
 extern void __tsan_release(void *addr) __attribute__((weak));
 extern char lath_grace_period_tag;
 
-static inline void lath_tsan_before(void)
+static inline void lath_retired_end(void)
 {
 #if LATH_CHECKED
 	if (__tsan_release)
@@ -328,7 +329,7 @@ static inline void lath_tsan_before(void)
 #endif
 }
 
-static inline void lath_tsan_after(void)
+static inline void lath_retired(void)
 {
 #if LATH_CHECKED
 	if (__tsan_acquire)
@@ -349,7 +350,7 @@ static inline void lath_reader_enter(const struct lath_rcu *rcu)
 static inline void lath_reader_exit(const struct lath_rcu *rcu)
 {
 	LATH_ASSERT(lath_reader_inside(rcu));
-	lath_tsan_before();
+	lath_retired_end();
 	if (rcu->read_unlock)
 		rcu->read_unlock();
 }
@@ -360,19 +361,8 @@ static inline void lath_retire(const struct lath_rcu *rcu, struct lath_rcu_head 
 			       void (*func)(struct lath_rcu_head *head))
 {
 	LATH_ASSERT(head && func);
-	lath_tsan_before();
+	lath_retired_end();
 	rcu->call(head, func);
-}
-
-/* The first and the last call in a function handed to lath_retire(). */
-static inline void lath_retired(void)
-{
-	lath_tsan_after();
-}
-
-static inline void lath_retired_end(void)
-{
-	lath_tsan_before();
 }
 
 /* Returns whether nothing retired is run any more, as the process ends while a thread is in a
@@ -382,7 +372,7 @@ bool lath_retire_ended(void);
 static inline void lath_retire_drain(const struct lath_rcu *rcu)
 {
 	rcu->drain();
-	lath_tsan_after();
+	lath_retired();
 }
 
 /* Returns how many bytes a page has: 4 KiB, on arm64 16 or 64 KiB too. */

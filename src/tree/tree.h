@@ -158,7 +158,7 @@ struct tree {
 _Static_assert(sizeof(struct tree) <= sizeof(struct lath_index), "fits the public struct");
 
 /* lath_index_init(); `wide`: entries are points, each with a word beside it in the side column, for
- * set/interval/wide.h. Calls that return items see points. */
+ * set/interval/wide.c. Calls that return items see points. */
 int lath_tree_init(struct lath_index *index, const struct lath_config *config, bool wide);
 
 /* Returns all memory that the tree has obtained, in bytes. */

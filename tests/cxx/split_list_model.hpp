@@ -23,14 +23,14 @@ struct node {
     explicit node(int v) : value(v) {}
     node(const node&) = delete;
     int value;
-    // Never read before the list has written it: a wild value would be noticed.
+        // Never read before the list has written it: a wild value would be noticed.
     node* next = reinterpret_cast<node*>(std::uintptr_t{0x5a5a5a5a5a5a5a50});
 };
 
 template <class Index>
 struct index_policy : split_list_policy {
     using index_type = Index;
-    // With 32-bit positions all but the shortest lists count as far.
+        // With 32-bit positions all but the shortest lists count as far.
     static constexpr std::size_t far_size = sizeof(Index) == 4 ? 20 : split_list_policy::far_size;
 };
 
@@ -52,7 +52,7 @@ public:
         end();
     }
 
-    // Steps until the source of numbers has no more.
+        // Steps until the source of numbers has no more.
     void run_out() {
         while (random_.more() && ok()) {
             step();
@@ -126,7 +126,7 @@ private:
     }
 
     void pop() {
-        node* got = list_.try_pop_front();
+        node* got = list_.empty() ? nullptr : &list_.pop_front();
         must(got == (model_.empty() ? nullptr : model_.front()), "pop_front");
         if (got)
             model_.pop_front();

@@ -239,9 +239,7 @@ static inline struct sl_slot *skiplist_lookup(struct sl_list *list, unsigned lon
 static inline struct sl_slot *skiplist_lookup_rcu(struct sl_list *list, unsigned long key,
 						  unsigned long size)
 {
-	struct lath_item item;
-
-	return lath_index_overlap_item(list->index, key, size, &item) ? NULL : sl_item_slot(&item);
+	return skiplist_lookup(list, key, size);
 }
 
 /* Delete the first slot that overlaps [key, key + size); returns it, or NULL. */

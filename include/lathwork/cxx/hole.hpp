@@ -172,16 +172,10 @@ public:
     lath_index* native() const { return map_.native(); }
 
     // Finds room without allocating it; another thread may take it at once.
-    hole_result find(const hole_request& want) const {
-        return ask(want, [&](const lath_hole_request& in, std::uint64_t& key) {
-            return lath_index_find_hole(native(), &in, &key);
-        });
-    }
+    hole_result find(const hole_request& want) const { return ask(want, lath_index_find_hole); }
     // Find room and take it.
     hole_result allocate(const hole_request& want, std::uint64_t cookie = 0) {
-        return ask(want, [&](const lath_hole_request& in, std::uint64_t& key) {
-            return lath_index_insert_hole(native(), &in, cookie, &key);
-        });
+        return ask(want, lath_index_insert_hole, cookie);
     }
     hole_result allocate(std::uint64_t size, std::uint64_t align = 1) {
         return allocate(hole_request{.size = size, .align = align});
@@ -214,8 +208,6 @@ public:
         return map_.insert(where, cookie);
     }
 
-    result unreserve(range where) { return free(where); }
-
     // Returns the allocation that contains this address.
     std::optional<value_type> owner(std::uint64_t address) const {
         return map_.find_entry(address);
@@ -242,8 +234,7 @@ private:
         how.flags |= LATH_HOLES;
         return how;
     }
-    template <typename Call>
-    hole_result ask(const hole_request& want, Call call) const {
+    hole_result ask(const hole_request& want, auto call, auto... cookie) const {
         lath_hole_request in = detail::to_c(want);
         in.low = std::max(want.low, first_);
         in.high = want.high && want.high - 1 < last_ ? want.high : last_ + 1;
@@ -253,7 +244,7 @@ private:
         if (want.size && (in.low > last_ || (in.high && in.low >= in.high)))
             out.error = want.high && want.low >= want.high ? -EINVAL : -ENOSPC;
         else
-            out.error = call(in, out.where.key);
+            out.error = call(native(), &in, cookie..., &out.where.key);
         return out;
     }
 

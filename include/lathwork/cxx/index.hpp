@@ -95,7 +95,7 @@ public:
     range_map() : range_map(default_config()) {}
     explicit range_map(const config& how) : base(how), values_(how) {
         if (!values_.ready())
-            base::destroy(nullptr, nullptr);
+            h_.list.reset();
     }
     // These constructors and the assignments throw std::bad_alloc without memory (where exceptions
     // are off they abort), and std::system_error if two ranges overlap.
@@ -173,15 +173,8 @@ public:
     }
     // A copy of the value. If no range covers point it throws std::out_of_range.
     T at(std::uint64_t point) const {
-        std::optional<T> value = find(point);
-        if (!value) {
-#ifdef __cpp_exceptions
-            throw std::out_of_range("lathwork::range_map::at: no range covers the key");
-#else
-            std::abort();
-#endif
-        }
-        return *std::move(value);
+        return detail::found_or_throw(find(point),
+                                      "lathwork::range_map::at: no range covers the key");
     }
     // Values of many points, with overlapped cache misses: out[i] belongs to points[i]. Looks up
     // min(points.size(), out.size()) points and returns how many it found.
@@ -230,21 +223,14 @@ public:
         requires stored_directly<T>
     {
         std::array<lath_item, base::step> in;
-        std::array<int, base::step> codes;
-        std::size_t done = 0;
-        for (std::size_t at = 0; at < entries.size(); at += base::step) {
-            std::size_t part = std::min(base::step, entries.size() - at);
-            for (std::size_t i = 0; i < part; i++) {
-                const entry<T>& e = entries[at + i];
-                in[i] = {e.where.key, e.where.size, detail::pack(e.value)};
-            }
-            codes.fill(h_.error);
-            if (h_.list)
-                done += lath_index_insert_batch(h_.list, part, in.data(), codes.data());
-            for (std::size_t i = 0; i < part && at + i < results.size(); i++)
-                results[at + i] = codes[i];
-        }
-        return done;
+        return detail::by_parts<base::step>(
+            entries.size(), results, h_.error, [&](std::size_t at, std::size_t n, int* codes) {
+                for (std::size_t i = 0; i < n; i++) {
+                    const entry<T>& e = entries[at + i];
+                    in[i] = {e.where.key, e.where.size, detail::pack(e.value)};
+                }
+                return h_.list ? lath_index_insert_batch(h_.list, n, in.data(), codes) : 0;
+            });
     }
     // Gives the range that starts at first another value: 0 | -ENOENT | -ENOMEM
     replace_result replace(std::uint64_t first, T value) {
@@ -420,7 +406,9 @@ private:
         if (!h_.list)
             return;
         detail::uncancelled end;
-        base::destroy(words::direct ? nullptr : keep_each, this);
+        lath_index* list = h_.list.release();
+        lath_index_fini(list, words::direct ? nullptr : keep_each, this);
+        delete list;
         values_.drain();
     }
 
@@ -432,15 +420,6 @@ class range_set : public detail::ranges<detail::bare_items> {
 
 public:
     explicit range_set(const config& how = default_config()) : base(how) {}
-    range_set(range_set&&) noexcept = default;
-    range_set& operator=(range_set&& other) noexcept {
-        if (this != &other) {
-            destroy(nullptr, nullptr);
-            base::operator=(std::move(other));
-        }
-        return *this;
-    }
-    ~range_set() { destroy(nullptr, nullptr); }
 
     // As range_map<T>, without values.
     insert_result insert(range where) { return insert_item(where, 0); }
@@ -496,15 +475,6 @@ public:
     };
 
     explicit intrusive_range_set(const config& how = default_config()) : base(how) {}
-    intrusive_range_set(intrusive_range_set&&) noexcept = default;
-    intrusive_range_set& operator=(intrusive_range_set&& other) noexcept {
-        if (this != &other) {
-            base::destroy(nullptr, nullptr);
-            base::operator=(std::move(other));
-        }
-        return *this;
-    }
-    ~intrusive_range_set() { base::destroy(nullptr, nullptr); }
 
     // A reader for the length of a scope.
     read_section read() const { return read_section(h_.rcu()); }

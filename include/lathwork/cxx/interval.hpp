@@ -58,34 +58,31 @@ public:
         iterator(const lath_interval_iter& from, const lath_rcu* rcu) : search_(from), rcu_(rcu) {
             fill();
         }
-        const value_type& operator*() const {
-            return *ahead_[at_]; // NOLINT(bugprone-unchecked-optional-access): not the end
-        }
+        const value_type& operator*() const { return *ahead_.operator->(); }
         const value_type* operator->() const { return &**this; }
         iterator& operator++() {
-            if (++at_ == count_)
+            if (!ahead_.next())
                 fill();
             return *this;
         }
         void operator++(int) { ++*this; }
         friend bool operator==(const iterator& i, std::default_sentinel_t) {
-            return i.at_ == i.count_;
+            return i.ahead_.at_end();
         }
 
     private:
         void fill() {
             std::array<lath_interval, chunk> items;
             detail::reader inside(rcu_); // boxes are copied before it ends
-            count_ = lath_interval_next_batch(&search_, items.data(), items.size());
-            for (std::size_t i = 0; i < count_; i++)
-                ahead_[i].emplace(items[i].first, items[i].end, words::show(items[i].value));
-            at_ = 0;
+            std::size_t n = lath_interval_next_batch(&search_, items.data(), items.size());
+            ahead_.fill(n, [&](std::size_t i) {
+                return value_type{items[i].first, items[i].end, words::show(items[i].value)};
+            });
         }
 
         lath_interval_iter search_{};
         const lath_rcu* rcu_ = nullptr;
-        std::size_t at_ = 0, count_ = 0; // the end: at_ == count_
-        std::array<std::optional<value_type>, chunk> ahead_{};
+        detail::read_ahead<value_type, chunk> ahead_;
     };
 
     interval_view() = default;
@@ -183,30 +180,14 @@ public:
     void drain() { values_.drain(); }
 
     // The intervals that cover a point / have a key in common with a range / lie within it.
-    view stab(std::uint64_t point) const {
-        lath_interval_iter search{};
-        if (set_)
-            lath_interval_iter_stab(&search, set_.get(), point);
-        return {search, rcu_};
-    }
+    view stab(std::uint64_t point) const { return search(lath_interval_iter_stab, point); }
     view overlapping(std::uint64_t first, std::uint64_t end) const {
-        lath_interval_iter search{};
-        if (set_)
-            lath_interval_iter_overlap(&search, set_.get(), first, end);
-        return {search, rcu_};
+        return search(lath_interval_iter_overlap, first, end);
     }
     view within(std::uint64_t first, std::uint64_t end) const {
-        lath_interval_iter search{};
-        if (set_)
-            lath_interval_iter_within(&search, set_.get(), first, end);
-        return {search, rcu_};
+        return search(lath_interval_iter_within, first, end);
     }
-    auto begin() const {
-        lath_interval_iter search{};
-        if (set_)
-            lath_interval_iter_all(&search, set_.get());
-        return view(search, rcu_).begin();
-    }
+    auto begin() const { return search(lath_interval_iter_all).begin(); }
     std::default_sentinel_t end() const { return {}; }
 
     // Whether an interval covers point.
@@ -240,6 +221,12 @@ public:
     lath_intervals* native() const { return set_.get(); }
 
 private:
+    view search(auto start, auto... keys) const {
+        lath_interval_iter from{};
+        if (set_)
+            start(&from, set_.get(), keys...);
+        return {from, rcu_};
+    }
     bool erase_boxed(std::uint64_t first, std::uint64_t end, const T& value) {
         detail::reader inside(rcu_);
         lath_interval_iter search;

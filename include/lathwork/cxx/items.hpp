@@ -21,6 +21,7 @@
 #include "lathwork/error.h"
 #include "lathwork/index.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <bit>
@@ -35,6 +36,8 @@
 #include <memory_resource>
 #include <new>
 #include <optional>
+#include <span>
+#include <stdexcept>
 #include <system_error>
 #include <thread>
 #include <type_traits>
@@ -206,6 +209,34 @@ using reader = read_section;
 inline void must(result done) {
     if (!done)
         fail(done.error);
+}
+// For at().
+template <typename T>
+T found_or_throw(std::optional<T> value, [[maybe_unused]] const char* what) {
+    if (!value) {
+#ifdef __cpp_exceptions
+        throw std::out_of_range(what);
+#else
+        std::abort();
+#endif
+    }
+    return *std::move(value);
+}
+// A batch of `all` elements in parts of at most Step: part(at, n, codes) makes the call for n of
+// them. results[i]: the code of element i, `code` where the call sets none. Returns how many of
+// them were done.
+template <std::size_t Step, typename Part>
+std::size_t by_parts(std::size_t all, std::span<int> results, int code, Part part) {
+    std::array<int, Step> codes;
+    std::size_t done = 0;
+    for (std::size_t at = 0; at < all; at += Step) {
+        std::size_t n = std::min(Step, all - at);
+        codes.fill(code);
+        done += part(at, n, codes.data());
+        if (at < results.size())
+            std::copy_n(codes.data(), std::min(n, results.size() - at), &results[at]);
+    }
+    return done;
 }
 // A step beyond the end, as std::prev(it) makes it: to it these are input iterators.
 [[noreturn]] inline void step_beyond_the_end() {
@@ -530,23 +561,22 @@ public:
     }
     // A call that may retire a value ends with this, outside sections.
     void destroy_some() {
-        if constexpr (!Direct)
-            if (boxes_)
-                boxes_->destroy_some();
+        with_boxes([](auto& boxes) { boxes.destroy_some(); });
     }
     void destroy_all() {
-        if constexpr (!Direct)
-            if (boxes_)
-                boxes_->destroy_all();
+        with_boxes([](auto& boxes) { boxes.destroy_all(); });
     }
     void drain() {
-        if constexpr (!Direct)
-            if (boxes_)
-                boxes_->drain();
+        with_boxes([](auto& boxes) { boxes.drain(); });
     }
     void swap(value_words& other) noexcept { std::swap(boxes_, other.boxes_); }
 
 private:
+    void with_boxes(auto fn) {
+        if constexpr (!Direct)
+            if (boxes_)
+                fn(*boxes_);
+    }
     struct none {};
     [[no_unique_address]] std::conditional_t<Direct, none, std::unique_ptr<removed_values<T>>>
         boxes_;

@@ -214,26 +214,12 @@ public:
     }
     // A copy of the value. Without the key it throws std::out_of_range.
     V at(key_arg key) const {
-        std::optional<V> value = find(key);
-        if (!value) {
-#ifdef __cpp_exceptions
-            throw std::out_of_range("lathwork::point_map::at: no such key");
-#else
-            std::abort();
-#endif
-        }
-        return *std::move(value);
+        return detail::found_or_throw(find(key), "lathwork::point_map::at: no such key");
     }
     // The place of a key. Reading it does not insert the key, unlike std::map's.
     place operator[](const K& key) { return place(*this, key); }
     bool contains(key_arg key) const {
-        std::uint64_t word;
-        if constexpr (table::direct) {
-            return table_ && table_->get(table::code_of(key), word);
-        } else {
-            detail::reader inside(rcu());
-            return table_ && table_->get(table::code_of(key), word);
-        }
+        return visit(key, [](const V&) {});
     }
     size_type count(key_arg key) const { return contains(key) ? 1 : 0; }
     // Values of many keys, with overlapped cache misses: out[i] belongs to keys[i]. Looks up
@@ -462,34 +448,20 @@ public:
     std::size_t insert_batch(std::span<const std::pair<K, V>> entries, std::span<int> results = {})
         requires table::direct
     {
-        std::array<int, table::step> codes;
-        std::size_t done = 0;
-        for (std::size_t at = 0; at < entries.size(); at += table::step) {
-            std::size_t part = std::min(table::step, entries.size() - at);
-            codes.fill(error_);
-            if (table_)
-                done += table_->insert_batch(entries.subspan(at, part), codes.data());
-            for (std::size_t i = 0; i < part && at + i < results.size(); i++)
-                results[at + i] = codes[i];
-        }
-        return done;
+        return detail::by_parts<table::step>(
+            entries.size(), results, error_, [&](std::size_t at, std::size_t n, int* codes) {
+                return table_ ? table_->insert_batch(entries.subspan(at, n), codes) : 0;
+            });
     }
     // Erases many keys; results[i] is 0 or -ENOENT for keys[i], or no results. Returns how many it
     // erased.
     std::size_t erase_batch(std::span<const K> keys, std::span<int> results = {})
         requires table::direct
     {
-        std::array<int, table::step> codes;
-        std::size_t done = 0;
-        for (std::size_t at = 0; at < keys.size(); at += table::step) {
-            std::size_t part = std::min(table::step, keys.size() - at);
-            codes.fill(-ENOENT);
-            if (table_)
-                done += table_->erase_batch(keys.subspan(at, part), codes.data());
-            for (std::size_t i = 0; i < part && at + i < results.size(); i++)
-                results[at + i] = codes[i];
-        }
-        return done;
+        return detail::by_parts<table::step>(
+            keys.size(), results, -ENOENT, [&](std::size_t at, std::size_t n, int* codes) {
+                return table_ ? table_->erase_batch(keys.subspan(at, n), codes) : 0;
+            });
     }
     // Excludes all other calls.
     void clear() {
@@ -683,38 +655,14 @@ public:
     }
     ~place() = default;
     // One step each: of several threads that add, none is lost. A key that is not there has V().
-    template <typename U>
-    place& operator+=(const U& by) {
-        return change([&](const V& v) { return static_cast<V>(v + by); });
-    }
-    template <typename U>
-    place& operator-=(const U& by) {
-        return change([&](const V& v) { return static_cast<V>(v - by); });
-    }
-    template <typename U>
-    place& operator|=(const U& by) {
-        return change([&](const V& v) { return static_cast<V>(v | by); });
-    }
-    template <typename U>
-    place& operator&=(const U& by) {
-        return change([&](const V& v) { return static_cast<V>(v & by); });
-    }
-    template <typename U>
-    place& operator^=(const U& by) {
-        return change([&](const V& v) { return static_cast<V>(v ^ by); });
-    }
-    template <typename U>
-    place& operator*=(const U& by) {
-        return change([&](const V& v) { return static_cast<V>(v * by); });
-    }
-    template <typename U>
-    place& operator/=(const U& by) {
-        return change([&](const V& v) { return static_cast<V>(v / by); });
-    }
-    template <typename U>
-    place& operator%=(const U& by) {
-        return change([&](const V& v) { return static_cast<V>(v % by); });
-    }
+    place& operator+=(const auto& by) { return change(std::plus<>(), by); }
+    place& operator-=(const auto& by) { return change(std::minus<>(), by); }
+    place& operator|=(const auto& by) { return change(std::bit_or<>(), by); }
+    place& operator&=(const auto& by) { return change(std::bit_and<>(), by); }
+    place& operator^=(const auto& by) { return change(std::bit_xor<>(), by); }
+    place& operator*=(const auto& by) { return change(std::multiplies<>(), by); }
+    place& operator/=(const auto& by) { return change(std::divides<>(), by); }
+    place& operator%=(const auto& by) { return change(std::modulus<>(), by); }
     place& operator++()
         requires requires(V v) { v + 1; }
     {
@@ -745,8 +693,8 @@ public:
 private:
     friend point_map;
     place(point_map& map, const K& key) : map_(map), key_(key) {}
-    template <typename Fn>
-    place& change(Fn fn) {
+    place& change(auto op, const auto& by) {
+        auto fn = [&](const V& v) { return static_cast<V>(op(v, by)); };
         detail::must(map_.update(key_, fn, fn(V())));
         return *this;
     }

@@ -56,8 +56,6 @@ public:
     constexpr void push_front(Task& task) noexcept { tasks_.push_front(task); }
     // The queue must not be empty.
     constexpr Task& pop_front() noexcept { return tasks_.pop_front(); }
-    // nullptr when empty.
-    constexpr Task* try_pop_front() noexcept { return tasks_.try_pop_front(); }
 
     [[nodiscard]] constexpr bool empty() const noexcept { return tasks_.empty(); }
     [[nodiscard]] constexpr size_type size() const noexcept { return tasks_.size(); }

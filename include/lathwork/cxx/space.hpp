@@ -94,30 +94,22 @@ public:
     // Takes `size` addresses at a multiple of align (0: the unit). Errors: -ENOSPC | -EINVAL |
     // -ENOMEM
     hole_result allocate(std::uint64_t size, std::uint64_t align = 0, std::uint64_t cookie = 0) {
-        return call(size, [&](std::uint64_t* key) {
-            return lath_space_alloc(space_, size, align, cookie, key);
-        });
+        return take(size, lath_space_alloc, size, align, cookie);
     }
     // As allocate(), from the segments whose bits are set alone.
     hole_result allocate_in(std::uint64_t segments, std::uint64_t size, std::uint64_t align = 0,
                             std::uint64_t cookie = 0) {
-        return call(size, [&](std::uint64_t* key) {
-            return lath_space_alloc_in(space_, segments, size, align, cookie, key);
-        });
+        return take(size, lath_space_alloc_in, segments, size, align, cookie);
     }
     // As allocate(), below an address (0: 2^64): for devices that do not reach all.
     hole_result allocate_below(std::uint64_t high, std::uint64_t size, std::uint64_t align = 0,
                                std::uint64_t cookie = 0) {
-        return call(size, [&](std::uint64_t* key) {
-            return lath_space_alloc_below(space_, high, size, align, cookie, key);
-        });
+        return take(size, lath_space_alloc_below, high, size, align, cookie);
     }
     // With limits, a policy and a hint.
     hole_result allocate(const hole_request& want, std::uint64_t cookie = 0) {
         lath_hole_request in = detail::to_c(want);
-        return call(want.size, [&](std::uint64_t* key) {
-            return lath_space_alloc_request(space_, &in, cookie, key);
-        });
+        return take(want.size, lath_space_alloc_request, &in, cookie);
     }
     // As allocate(); the returned owner frees the range when it is destroyed.
     allocation hold(std::uint64_t size, std::uint64_t align = 0) {
@@ -215,11 +207,10 @@ public:
     int verify() const { return space_ ? lath_space_verify(space_, nullptr, 0) : 0; }
 
 private:
-    template <typename Call>
-    hole_result call(std::uint64_t size, Call&& take) {
+    hole_result take(std::uint64_t size, auto call, auto... args) {
         hole_result out{{-ENOMEM}, range::sized(0, size)};
         if (space_)
-            out.error = take(&out.where.key);
+            out.error = call(space_, args..., &out.where.key);
         return out;
     }
 

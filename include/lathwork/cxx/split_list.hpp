@@ -51,15 +51,8 @@
 //   vector<T*>            -   when doubled  O(n)            parallel while the body is tiny
 //   this                  8   never         O(p + F)        parallel and prefetched
 //
-// Choose another one when elements must be unlinked by reference in O(1) or popped at the back
-// (intrusive list), found by index (deque), when there are thousands of mostly empty queues (the
-// list object takes 16 F + 16 bytes; slist 16), or when the elements always lie in memory in list
-// order (slist: the hardware prefetcher suffices). Not to be confused with split-ordered
-// lists, which are hash tables.
-//
-// F is the number of cache misses that can overlap. 8 suffice for elements in the second-level
-// cache, 16 for a run-queue, 32 for scans of memory; 64 are not faster. doc/split-list.md has the
-// figures.
+// doc/split-list.md says when to choose another one, and which F, and has the figures. Not to be
+// confused with split-ordered lists, which are hash tables.
 //
 // Cost: push_back, push_front, pop_front, front, back, size, clear O(1); move, swap, splice O(F);
 // unlink O(p + F), p its position; remove_and_dispose_if, clear_and_dispose O(n). With at most F
@@ -140,11 +133,6 @@ struct split_list_policy {
     static constexpr std::size_t far_size = std::size_t{1} << 17;
 };
 
-// For lists known to be in the first-level cache, where prefetching only costs.
-struct split_list_hot_policy : split_list_policy {
-    static constexpr unsigned prefetch_lines = 0;
-};
-
 template <class T, unsigned F, T* T::* Next, class Policy = split_list_policy>
 class intrusive_split_list {
     using index_type = typename Policy::index_type;
@@ -178,7 +166,6 @@ public:
     using difference_type = std::ptrdiff_t;
     using iterator = basic_iterator<false>;
     using const_iterator = basic_iterator<true>;
-    using policy_type = Policy;
 
     static constexpr unsigned lanes = F;
 
@@ -257,9 +244,6 @@ public:
         return *element;
     }
 
-    // nullptr when empty.
-    constexpr T* try_pop_front() noexcept { return empty() ? nullptr : &pop_front(); }
-
     // Forgets the elements, O(1).
     constexpr void clear() noexcept { head_ = tail_; }
 
@@ -314,10 +298,6 @@ public:
             }
         }
         return removed;
-    }
-    template <class Pred>
-    constexpr size_type remove_if(Pred pred) {
-        return remove_and_dispose_if(std::move(pred), [](T*) noexcept {});
     }
 
     // Calls f on every element, front to back: the fastest scan. The comment at the top of this

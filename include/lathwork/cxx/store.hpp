@@ -25,10 +25,10 @@
 #include "lathwork/cxx/detail/calls.hpp"
 #include "lathwork/store.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
-#include <exception>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -96,16 +96,12 @@ public:
         lath_store_options o = LATH_STORE_OPTIONS_INIT;
         o.keys = numbers ? LATH_STORE_NUMBERS : LATH_STORE_BYTES;
         o.pages = options.pages;
-        if (options.evict)
-            o.flags |= LATH_STORE_EVICT;
-        if (options.versions)
-            o.flags |= LATH_STORE_VERSIONS;
-        if (options.read_only)
-            o.flags |= LATH_STORE_READ_ONLY;
-        if (options.existing)
-            o.flags |= LATH_STORE_EXISTING;
-        if (options.foreign)
-            o.flags |= LATH_STORE_FOREIGN;
+        auto flag = [&](bool wanted, unsigned bit) { o.flags |= wanted ? bit : 0; };
+        flag(options.evict, LATH_STORE_EVICT);
+        flag(options.versions, LATH_STORE_VERSIONS);
+        flag(options.read_only, LATH_STORE_READ_ONLY);
+        flag(options.existing, LATH_STORE_EXISTING);
+        flag(options.foreign, LATH_STORE_FOREIGN);
         o.limit = options.limit;
         o.reserve = options.reserve;
         o.prefault = options.prefault;
@@ -154,12 +150,9 @@ public:
     }
     // Returns one element per key; empty where the key is absent.
     std::vector<std::optional<std::string>> get_all(std::span<const Key> keys) const {
-        std::vector<lath_store_key> wanted;
+        std::vector<lath_store_key> wanted = to_keys(keys);
         std::vector<lath_store_ref> refs(keys.size());
         std::vector<std::optional<std::string>> values(keys.size());
-        wanted.reserve(keys.size());
-        for (const Key& k : keys)
-            wanted.push_back(to_key(k));
         section inside(*this);
         lath_store_mget(handle(), wanted.size(), wanted.data(), refs.data());
         for (std::size_t i = 0; i < refs.size(); ++i)
@@ -211,34 +204,41 @@ public:
     // must not call the store. What fn throws leaves update(), and nothing is changed.
     template <class Fn>
     void update(Key key, Fn&& fn) {
-        updating<std::remove_reference_t<Fn>> call{&fn, {}, {}};
-        int ret = lath_store_update(handle(), to_key(key), call.decide, &call);
-        if (call.thrown)
-            std::rethrow_exception(call.thrown);
+        change to;
+        auto decide = [&](const lath_store_ref* old, lath_store_change* out) {
+            to = {};
+            fn(old, to);
+            if (to.remove_)
+                out->action = LATH_STORE_REMOVE;
+            if (to.put_) {
+                out->action = LATH_STORE_PUT;
+                out->value = to.value_.data();
+                out->size = to.value_.size();
+            }
+            if (to.expires_)
+                out->expires = *to.expires_;
+            return 0;
+        };
+        detail::guarded call(decide, -ECANCELED);
+        int ret = lath_store_update(handle(), to_key(key), call, &call);
+        call.rethrow();
         check(ret, 0);
     }
     // Adds to a decimal number, 0 if the key is absent. Returns the sum.
     std::int64_t increment(Key key, std::int64_t by = 1) {
-        std::int64_t now = 0;
-        check(lath_store_incr(handle(), to_key(key), by, &now), 0);
-        return now;
+        return changed(lath_store_incr, key, by);
     }
     // Set the number to the lesser / the greater of itself and `other` (absent: to `other`). Return
     // it.
     std::int64_t minimum(Key key, std::int64_t other) {
-        std::int64_t now = 0;
-        check(lath_store_min(handle(), to_key(key), other, &now), 0);
-        return now;
+        return changed(lath_store_min, key, other);
     }
     std::int64_t maximum(Key key, std::int64_t other) {
-        std::int64_t now = 0;
-        check(lath_store_max(handle(), to_key(key), other, &now), 0);
-        return now;
+        return changed(lath_store_max, key, other);
     }
     // Appends bytes to the value, which is empty if the key is absent.
     void append(Key key, std::string_view tail) {
-        std::int64_t n = lath_store_append(handle(), to_key(key), tail.data(), tail.size());
-        check(n < 0 ? static_cast<int>(n) : 0, 0);
+        number(lath_store_append(handle(), to_key(key), tail.data(), tail.size()));
     }
     // Sets the time at which the entry expires, in ms since 1970 (lath_store_now() + ...); 0:
     // never. False: the key is absent.
@@ -262,11 +262,8 @@ public:
     }
     // Removes the keys. Returns how many there were.
     std::size_t erase_all(std::span<const Key> keys) {
-        std::vector<lath_store_key> all;
+        std::vector<lath_store_key> all = to_keys(keys);
         std::vector<int> results(keys.size());
-        all.reserve(keys.size());
-        for (const Key& k : keys)
-            all.push_back(to_key(k));
         std::size_t done = lath_store_mdel(handle(), all.size(), all.data(), results.data());
         for (int ret : results)
             check(ret, -ENOENT);
@@ -418,38 +415,21 @@ private:
         else
             return lath_key_bytes(key.data(), key.size());
     }
+    static std::vector<lath_store_key> to_keys(std::span<const Key> keys) {
+        std::vector<lath_store_key> all(keys.size());
+        std::transform(keys.begin(), keys.end(), all.begin(), to_key);
+        return all;
+    }
+    // What a call makes of the number of a key and another one.
+    std::int64_t changed(auto call, Key key, std::int64_t other) {
+        std::int64_t now = 0;
+        check(call(handle(), to_key(key), other, &now), 0);
+        return now;
+    }
     static std::uint64_t number(std::int64_t ret) {
         check(ret < 0 ? static_cast<int>(ret) : 0, 0);
         return static_cast<std::uint64_t>(ret);
     }
-    // One call of update(): the caller's function, its decision, what it threw.
-    template <class Fn>
-    struct updating {
-        Fn* fn;
-        change to;
-        std::exception_ptr thrown;
-
-        static int decide(void* arg, const lath_store_ref* old, lath_store_change* out) {
-            auto& self = *static_cast<updating*>(arg);
-            self.to = {};
-            try {
-                (*self.fn)(old, self.to);
-            } catch (...) {
-                self.thrown = std::current_exception();
-                return -ECANCELED;
-            }
-            if (self.to.remove_)
-                out->action = LATH_STORE_REMOVE;
-            if (self.to.put_) {
-                out->action = LATH_STORE_PUT;
-                out->value = self.to.value_.data();
-                out->size = self.to.value_.size();
-            }
-            if (self.to.expires_)
-                out->expires = *self.to.expires_;
-            return 0;
-        }
-    };
     static std::string_view view(const lath_store_ref& ref) {
         return {static_cast<const char*>(ref.data), ref.size};
     }

@@ -10,7 +10,6 @@
  * lies within the reader's call, so the answer is linearizable.
  */
 #include "set/bytes/bucket.h"
-#include "set/bytes/memory.h"
 #include "set/bytes/print.h"
 
 /* ---- memory ---- */

@@ -32,7 +32,7 @@
  * is only ever replaced by that of a layer above it, and layers stay until the end of the set, so a
  * thread that is in a layer stays in the right one.
  *
- * Functions are in the header of their file. Each file calls only those above it:
+ * Functions are below or in the header of their file. Each file calls only those above it:
  *
  *   memory       blocks of the set's allocator
  *   key          slices of a key, comparisons, the key of a record
@@ -179,5 +179,35 @@ struct place {
 	u64 slice;
 	u64 word; /* the layer's word for the slice; 0: none */
 };
+
+/* ---- memory.c ---- */
+
+/* Allocate a block of the set's allocator, aligned to 8, 16 or 64 bytes, and count its bytes. NULL:
+ * no memory. / Free one of `size` bytes. */
+void *lath_bytes_alloc(struct bytes_set *set, size_t size, size_t align);
+void lath_bytes_free(struct bytes_set *set, void *block, size_t size);
+
+/* ---- grow.c ---- */
+
+/* The bucket at the place has no room: put one record more there. Results as lath_bucket_insert(),
+ * and -ENOMEM. */
+int lath_bucket_extend(struct bytes_set *set, const struct place *place, const struct want *want,
+		       u64 value, u64 *there);
+/* Make a layer for the step in which a key leaves the prefix of the layer at the place, with that
+ * layer and the record in it. 0 (*out) | -ENOMEM */
+int lath_layer_above(struct bytes_set *set, const struct place *place, const struct want *want,
+		     u64 value, struct layer **out);
+/* The layer was seen by no other thread: free it and its buckets. */
+void lath_layer_drop(struct bytes_set *set, struct layer *layer);
+
+/* ---- read.c: what changes need of reads ---- */
+
+/* The record that a place leads to, if it has the key; 0: there is none; or LOOK_AGAIN. In a
+ * section. */
+u64 lath_record_of(struct bytes_set *set, const struct want *want, const struct place *place);
+/* As lath_bytes_search() for n keys, from where each of them begins, with overlapped cache misses,
+ * of what is there too. In a section. */
+void lath_bytes_search_batch(struct bytes_set *set, size_t n, const struct want *want,
+			     struct place *place);
 
 #endif /* LATH_INDEX_BYTES_H */

@@ -6,7 +6,6 @@
  * of what it replaces. If that fails, it is freed, and the caller looks again.
  */
 #include "set/bytes/bucket.h"
-#include "set/bytes/grow.h"
 #include "set/bytes/row.h"
 
 static void drop_word(void *arg, const struct lath_item *item)

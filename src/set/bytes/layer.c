@@ -3,7 +3,6 @@
  * layer.c - layers: trees of keys that agree in a prefix.
  */
 #include "set/bytes/layer.h"
-#include "set/bytes/memory.h"
 
 /* While small blocks take less than this for each layer with nodes in chunks, a new layer becomes
  * one: the first chunks of a tree take 32 KiB, but it can have a hint table. Early layers grow
@@ -69,7 +68,7 @@ void lath_layer_add(struct bytes_set *set, struct layer *layer, const struct lay
 	lath_spin_lock(&set->lock);
 	layer->next = set->layers;
 	WRITE_ONCE(set->trees, set->trees + 1);
-	smp_store_release(&set->layers, layer); /* pairs with layers_of */
+	smp_store_release(&set->layers, layer); /* pairs with layer_after */
 	/* the first layer of all (no trunk, no layer below), or one that came above the trunk: else
 	 * keys that the trunk holds are not below it */
 	if (set->trunk == below && !(layer->rank & 1))

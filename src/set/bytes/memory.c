@@ -2,7 +2,7 @@
 /*
  * memory.c - blocks of the set's allocator, counted.
  */
-#include "set/bytes/memory.h"
+#include "set/bytes/bytes.h"
 
 void *lath_bytes_alloc(struct bytes_set *set, size_t size, size_t align)
 {

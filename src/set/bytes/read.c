@@ -7,7 +7,6 @@
  * stack, however long the keys are.
  */
 #include "set/bytes/bucket.h"
-#include "set/bytes/read.h"
 #include "set/bytes/row.h"
 
 /* ---- single records ---- */
@@ -307,19 +306,6 @@ static size_t gather_same_at(struct bytes_set *set, const struct want *want, str
 	return n;
 }
 
-static size_t gather_same(struct bytes_set *set, const struct want *want, bool back, bool beside,
-			  u64 *out, size_t max)
-{
-	struct place place;
-	size_t n;
-
-	lath_reader_enter(set->rcu);
-	lath_bytes_search(set, want, &place);
-	n = gather_same_at(set, want, place, back, beside, out, max);
-	lath_reader_exit(set->rcu);
-	return n;
-}
-
 size_t lath_bytes_scan(struct lath_bytes *public, const struct lath_bytes_key *from,
 		       unsigned int flags, uint64_t *values, size_t max)
 {
@@ -327,14 +313,19 @@ size_t lath_bytes_scan(struct lath_bytes *public, const struct lath_bytes_key *f
 	bool back = flags & LATH_BYTES_BACK;
 	bool beside = from && flags & LATH_BYTES_BEHIND;
 	struct want want = { NULL, 0, 0, back };
+	struct place place;
 
 	if (from)
 		want = want_key(set, from);
 	if (!max)
 		return 0;
-	if (from && flags & LATH_BYTES_SAME)
-		return gather_same(set, &want, back, beside, values, max);
-	return gather(set, &want, back, beside, values, max);
+	if (!from || !(flags & LATH_BYTES_SAME))
+		return gather(set, &want, back, beside, values, max);
+	lath_reader_enter(set->rcu);
+	lath_bytes_search(set, &want, &place);
+	max = gather_same_at(set, &want, place, back, beside, values, max);
+	lath_reader_exit(set->rcu);
+	return max;
 }
 
 int lath_bytes_ceiling(struct lath_bytes *set, const struct lath_bytes_key *key, uint64_t *value)
@@ -424,49 +415,22 @@ void lath_bytes_search_batch(struct bytes_set *set, size_t n, const struct want 
 	}
 }
 
-/* The places of n keys of the caller's, at most BATCH; as find_some(). */
-static void find_keys(struct bytes_set *set, size_t n, const struct lath_bytes_key *keys,
-		      struct want *want, struct place *place)
+/* Find the record with a key at its place, as it was looked up. Returns its value or 0. */
+static u64 record_at(struct bytes_set *set, const struct want *want, struct place *place)
 {
-	size_t i;
+	u64 value;
 
-	for (i = 0; i < n; i++)
-		want[i] = want_key(set, &keys[i]);
-	find_some(set, n, want, place);
+	while (unlikely((value = lath_record_of(set, want, place)) == LOOK_AGAIN))
+		lath_bytes_search(set, want, place);
+	return value;
 }
 
-size_t lath_bytes_get_batch(struct lath_bytes *public, size_t n, const struct lath_bytes_key *keys,
-			    uint64_t *values)
+/* Of each key the record that has it, or with `first` the first one beside it, by the flags, that
+ * has its bytes; 0: there is none. Returns how many there are. */
+static __always_inline size_t get_all(struct bytes_set *set, size_t n,
+				      const struct lath_bytes_key *keys, bool first,
+				      unsigned int flags, u64 *values)
 {
-	struct bytes_set *set = bytes_of(public);
-	struct place place[BATCH];
-	struct want want[BATCH];
-	size_t found = 0, done, i, m;
-
-	lath_reader_enter(set->rcu);
-	for (done = 0; done < n; done += m) {
-		m = min(n - done, (size_t)BATCH);
-		find_keys(set, m, keys + done, want, place);
-		for (i = 0; i < m; i++) {
-			u64 value = lath_record_of(set, &want[i], &place[i]);
-
-			while (unlikely(value == LOOK_AGAIN)) {
-				lath_bytes_search(set, &want[i], &place[i]);
-				value = lath_record_of(set, &want[i], &place[i]);
-			}
-			values[done + i] = value;
-			found += value != 0;
-		}
-	}
-	lath_reader_exit(set->rcu);
-	return found;
-}
-
-size_t lath_bytes_first_batch(struct lath_bytes *public, size_t n,
-			      const struct lath_bytes_key *keys, unsigned int flags,
-			      uint64_t *values)
-{
-	struct bytes_set *set = bytes_of(public);
 	bool back = flags & LATH_BYTES_BACK, beside = flags & LATH_BYTES_BEHIND;
 	struct place place[BATCH];
 	struct want want[BATCH];
@@ -475,11 +439,15 @@ size_t lath_bytes_first_batch(struct lath_bytes *public, size_t n,
 	lath_reader_enter(set->rcu);
 	for (done = 0; done < n; done += m) {
 		m = min(n - done, (size_t)BATCH);
-		find_keys(set, m, keys + done, want, place);
+		for (i = 0; i < m; i++)
+			want[i] = want_key(set, &keys[done + i]);
+		find_some(set, m, want, place);
 		for (i = 0; i < m; i++) {
 			u64 value = 0;
 
-			if (!gather_same_at(set, &want[i], place[i], back, beside, &value, 1))
+			if (!first)
+				value = record_at(set, &want[i], &place[i]);
+			else if (!gather_same_at(set, &want[i], place[i], back, beside, &value, 1))
 				value = 0;
 			values[done + i] = value;
 			found += value != 0;
@@ -487,6 +455,18 @@ size_t lath_bytes_first_batch(struct lath_bytes *public, size_t n,
 	}
 	lath_reader_exit(set->rcu);
 	return found;
+}
+
+size_t lath_bytes_get_batch(struct lath_bytes *set, size_t n, const struct lath_bytes_key *keys,
+			    uint64_t *values)
+{
+	return get_all(bytes_of(set), n, keys, false, 0, values);
+}
+
+size_t lath_bytes_first_batch(struct lath_bytes *set, size_t n, const struct lath_bytes_key *keys,
+			      unsigned int flags, uint64_t *values)
+{
+	return get_all(bytes_of(set), n, keys, true, flags, values);
 }
 
 /* ---- cursors ---- */

@@ -8,7 +8,6 @@
  * a bit of the first word to lock the row.
  */
 #include "set/bytes/bucket.h"
-#include "set/bytes/memory.h"
 #include "set/bytes/row.h"
 
 /* ---- memory ---- */

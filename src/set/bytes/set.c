@@ -4,8 +4,6 @@
  */
 #include "set/bytes/bucket.h"
 #include "set/bytes/count.h"
-#include "set/bytes/grow.h"
-#include "set/bytes/read.h"
 #include "set/bytes/row.h"
 #include "tree/call/config.h"
 
@@ -444,10 +442,11 @@ int lath_bytes_put(struct lath_bytes *public, const struct lath_bytes_place *pla
 
 /* ---- counts ---- */
 
-/* All layers but the root. */
-static struct layer *layers_of(struct bytes_set *set)
+/* The layer behind this one of all, of which the root is the first, or NULL. */
+static struct layer *layer_after(struct bytes_set *set, struct layer *layer)
 {
-	return smp_load_acquire(&set->layers); /* pairs with lath_layer_add */
+	/* pairs with lath_layer_add */
+	return layer == &set->root ? smp_load_acquire(&set->layers) : layer->next;
 }
 
 /* Count the records of a word. Returns false if it leads to what was left for good. */
@@ -503,8 +502,7 @@ uint64_t lath_bytes_count(struct lath_bytes *public)
 	if (set->weight)
 		return lath_index_count(&set->root.index);
 	lath_reader_enter(set->rcu);
-	count_layer(&set->root, &stats);
-	for (layer = layers_of(set); layer; layer = layer->next)
+	for (layer = &set->root; layer; layer = layer_after(set, layer))
 		count_layer(layer, &stats);
 	lath_reader_exit(set->rcu);
 	return stats.items;
@@ -518,11 +516,11 @@ uint64_t lath_bytes_trees(struct lath_bytes *public)
 void lath_bytes_get_stats(struct lath_bytes *public, struct lath_bytes_stats *stats)
 {
 	struct bytes_set *set = bytes_of(public);
-	struct layer *layer = &set->root, *next = layers_of(set);
+	struct layer *layer;
 
 	memset(stats, 0, sizeof(*stats));
 	stats->bytes = sizeof(*public) + READ_ONCE(set->bytes);
-	while (layer) {
+	for (layer = &set->root; layer; layer = layer_after(set, layer)) {
 		struct lath_index_stats of;
 
 		lath_reader_enter(set->rcu);
@@ -530,8 +528,6 @@ void lath_bytes_get_stats(struct lath_bytes *public, struct lath_bytes_stats *st
 		lath_reader_exit(set->rcu);
 		lath_index_get_stats(&layer->index, &of);
 		stats->bytes += of.bytes;
-		layer = next;
-		next = layer ? layer->next : NULL;
 	}
 }
 
@@ -595,21 +591,19 @@ static int check_order(struct lath_bytes *public)
 int lath_bytes_verify(struct lath_bytes *public, char *report, size_t report_size)
 {
 	struct bytes_set *set = bytes_of(public);
-	struct layer *layer = &set->root, *next = layers_of(set);
+	struct layer *layer;
 	static const char *const what[] = { "a record in the wrong place", "a damaged array",
 					    "a tree in the wrong place", "records out of order",
 					    "a wrong number of records in a tree" };
 	int ret = 0;
 
-	while (layer && !ret) {
+	for (layer = &set->root; layer && !ret; layer = layer_after(set, layer)) {
 		ret = lath_index_verify(&layer->index, 5, report, report_size);
 		if (ret)
 			return ret;
 		ret = check_layer(set, layer);
 		if (!ret && set->weight && layer != &set->root && !lath_count_layer_true(layer))
 			ret = 35;
-		layer = next;
-		next = layer ? layer->next : NULL;
 	}
 	if (!ret)
 		ret = check_order(public);

@@ -5,7 +5,7 @@
 #include "set/hole/lengths.h"
 #include "tree/way/finger.h"
 #include "tree/watch/gap.h"
-#include "tree/call/lookup.h"
+#include "tree/call/call.h"
 #include "tree/memory/pool.h"
 
 #ifndef __KERNEL__

@@ -17,9 +17,8 @@
 #include "tree/watch/gap.h"
 #include "set/hole/lengths.h"
 #include "set/hole/place.h"
-#include "tree/call/insert.h"
+#include "tree/call/call.h"
 #include "tree/way/locate.h"
-#include "tree/call/lookup.h"
 
 /* the kernel has this word too */
 #ifndef noinline
@@ -581,11 +580,6 @@ static bool search_best(struct search *s, const struct lath_hole_request *want, 
 	return found;
 }
 
-static bool search(struct search *s, const struct lath_hole_request *want)
-{
-	return hole_search(s, want, search_span, search_best);
-}
-
 /* Take the hole that was found, if there is a reserve, or look whether it is one: the search read
  * its leaves one after the other, and items may have moved between them since. 0 | -EEXIST: it
  * is not | -ENOMEM */
@@ -687,7 +681,7 @@ static int find(struct search *s, const struct lath_hole_request *want, u64 valu
 		if (reserve && holds && put_back(s, want, value))
 			return 0;
 		s->corrected = 0;
-		while (search(s, want)) {
+		while (hole_search(s, want, search_span, search_best)) {
 			ret = take_hole(s, value, reserve);
 			if (!ret && still)
 				bound_set(s, want, ended + s->corrected,

@@ -8,7 +8,7 @@
  * cache misses overlap.
  */
 #include "set/interval/set.h"
-#include "tree/call/lookup.h"
+#include "tree/call/call.h"
 
 /* ---- what a search asks for: closed bounds ---- */
 

@@ -2,9 +2,8 @@
 /*
  * wide.c - changes and scans of trees whose points have a word each.
  */
-#include "set/interval/wide.h"
-#include "tree/call/erase.h"
-#include "tree/call/insert.h"
+#include "set/interval/set.h"
+#include "tree/call/call.h"
 #include "tree/way/locate.h"
 
 int lath_wide_insert(struct tree *tree, const struct lath_item *item)

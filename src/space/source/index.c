@@ -3,9 +3,7 @@
  * index.c - ranges that lie in the index of a space: taken from its holes, and freed, as a whole,
  * in part, or several at once. Calls on the index are atomic each; no lock of the space is held.
  */
-#include "space/source/index.h"
 
-#include "space/memory.h"
 #include "space/segment.h"
 
 /* With arenas, the keys in items that are none are counted: what arenas hold is the rest. */

@@ -10,7 +10,6 @@
  */
 #include "space/source/magazine.h"
 
-#include "space/memory.h"
 #include "space/segment.h"
 #include "space/source/set.h"
 

@@ -5,7 +5,6 @@
  */
 #include "space/source/set.h"
 
-#include "space/memory.h"
 #include "space/segment.h"
 
 /* ---- structs of arenas ---- */

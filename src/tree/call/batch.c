@@ -9,10 +9,8 @@
  * behind them are under way. (Interleaving: Kocberber et al., "Asynchronous memory access
  * chaining", VLDB 2015.)
  */
-#include "tree/call/erase.h"
-#include "tree/call/insert.h"
+#include "tree/call/call.h"
 #include "tree/way/locate.h"
-#include "tree/call/lookup.h"
 
 /* Descents at a time: 16 to 32 are best where we measured; half or twice as many cost 30 to 70 %
  * more. */

@@ -7,10 +7,9 @@
  * the memory may have been freed, and every step goes by key.
  */
 #include "lathwork/cursor.h"
-#include "tree/call/erase.h"
-#include "tree/call/insert.h"
+#include "tree/call/call.h"
 #include "tree/way/locate.h"
-#include "tree/step/redistribute.h"
+#include "tree/step/step.h"
 
 void lath_cursor_init(struct lath_cursor *cursor, struct lath_index *index)
 {
@@ -178,8 +177,8 @@ int lath_cursor_insert(struct lath_cursor *cursor, const struct lath_item *item,
 					   { cursor->preload.node[1], cursor->preload.node[2] },
 					   true };
 
-		make_room(tree, leaf, full, item->key,
-			  &reserve); /* whatever it returns, the caller looks again */
+		lath_leaf_make_room(tree, leaf, full, item->key,
+				    &reserve); /* whatever it returns, the caller looks again */
 		cursor->preload.node[0] = reserve.leaf;
 		cursor->preload.node[1] = reserve.inner[0];
 		cursor->preload.node[2] = reserve.inner[1];

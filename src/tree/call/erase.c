@@ -3,10 +3,10 @@
  * erase.c - erase: it clears one bit. A leaf that becomes sparse is merged some time later
  * (merge.c).
  */
-#include "tree/call/erase.h"
+#include "tree/call/call.h"
 #include "tree/step/change.h"
 #include "tree/way/locate.h"
-#include "tree/step/merge.h"
+#include "tree/step/step.h"
 
 /* Slow ends of lath_leaf_erase: outlined, they need a read-side critical section. */
 static void raise_summaries(struct tree *tree, struct change_up *up)

@@ -9,11 +9,10 @@
  *   4  lath_leaf_make_room  no room: give entries to the siblings or split, then begin again
  *                      (redistribute.c, post.c)
  */
-#include "tree/call/insert.h"
+#include "tree/call/call.h"
 #include "tree/step/change.h"
-#include "tree/step/fence.h"
+#include "tree/step/step.h"
 #include "tree/way/locate.h"
-#include "tree/step/redistribute.h"
 
 /*
  * Insert an item that begins in the locked leaf, behind all its entries, and ends beyond its right
@@ -82,7 +81,7 @@ static int insert_slow(struct tree *tree, struct node *leaf, const struct lath_i
 			ret = leaf_error(result);
 			break;
 		}
-		ret = make_room(tree, leaf, full, item->key, reserve);
+		ret = lath_leaf_make_room(tree, leaf, full, item->key, reserve);
 		if (ret)
 			break;
 		/* room was made, or a node obtained for it, without a lock: anything may be there

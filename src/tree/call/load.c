@@ -4,7 +4,7 @@
  * Excludes all other calls.
  */
 #include "tree/step/change.h"
-#include "tree/step/redistribute.h"
+#include "tree/step/step.h"
 
 /* 0 | -EINVAL (*bad: the index of the first item out of order, overlapping or invalid) */
 static int check_items(const struct tree *tree, size_t n, const struct lath_item *items,
@@ -27,14 +27,18 @@ static int check_items(const struct tree *tree, size_t n, const struct lath_item
 	return 0;
 }
 
-/* Free this node and all right of it. */
-static void drop_level(struct tree *tree, enum pool_kind kind, struct node *node)
+/* Free this node and all right of it; `seen`: after a grace period, since a thread's finger or the
+ * hint table may lead to one. */
+static void drop_level(struct tree *tree, enum pool_kind kind, struct node *node, bool seen)
 {
 	while (node) {
 		struct node *right = node->right;
 
 		node_kill(node);
-		lath_node_free(tree, kind, node);
+		if (seen)
+			lath_node_retire(tree, kind, node);
+		else
+			lath_node_free(tree, kind, node);
 		node = right;
 	}
 }
@@ -99,20 +103,8 @@ static struct node *load_inner(struct tree *tree, struct node *below)
 		lath_gap_measure_level(tree, first);
 		return first;
 	}
-	drop_level(tree, POOL_INNER, first);
+	drop_level(tree, POOL_INNER, first, false);
 	return NULL;
-}
-
-/* Retire this node and all right of it. */
-static void retire_level(struct tree *tree, enum pool_kind kind, struct node *node)
-{
-	while (node) {
-		struct node *right = node->right;
-
-		node_kill(node);
-		lath_node_retire(tree, kind, node);
-		node = right;
-	}
 }
 
 /* If the tree has no item, make its first leaf its only node and return that leaf, which covers all
@@ -127,13 +119,12 @@ static struct node *sole_leaf(struct tree *tree)
 			return NULL;
 	if (tree->root == first && !first->right)
 		return first;
-	/* Nodes are retired, not freed: a thread's finger or the hint table may lead to one. */
 	lath_call_enter();
 	for (node = tree->root; node != first; node = down) {
 		down = node_child(node, __ffs64(node->live));
-		retire_level(tree, POOL_INNER, node);
+		drop_level(tree, POOL_INNER, node, true);
 	}
-	retire_level(tree, POOL_LEAF, first->right);
+	drop_level(tree, POOL_LEAF, first->right, true);
 	lath_call_exit();
 	WRITE_ONCE(first->right, NULL);
 	WRITE_ONCE(first->last, KEY_MAX);
@@ -180,9 +171,9 @@ no_memory:
 	LATH_ASSERT(READ_ONCE(tree->root) == leaf);
 	for (; node_level(top); top = down) {
 		down = node_child(top, 0);
-		drop_level(tree, POOL_INNER, top);
+		drop_level(tree, POOL_INNER, top, false);
 	}
-	drop_level(tree, POOL_LEAF, leaf->right);
+	drop_level(tree, POOL_LEAF, leaf->right, false);
 	lath_node_clear(leaf);
 	WRITE_ONCE(leaf->right, NULL);
 	WRITE_ONCE(leaf->last, KEY_MAX);

@@ -8,8 +8,8 @@
  * moment, for a hit and for a miss. A read that failed READ_TRIES times takes the same way with the
  * leaves locked, from left to right.
  */
-#include "tree/call/lookup.h"
-#include "tree/step/fence.h"
+#include "tree/call/call.h"
+#include "tree/step/step.h"
 #include "tree/step/leaf.h"
 #include "tree/way/locate.h"
 

@@ -6,10 +6,8 @@
  * right and keeps them, so that it takes effect at one moment.
  */
 #include "tree/step/change.h"
-#include "tree/step/fence.h"
+#include "tree/step/step.h"
 #include "tree/way/locate.h"
-#include "tree/step/merge.h"
-#include "tree/step/redistribute.h"
 
 /* Items erased from a locked leaf at a time. */
 #define CARRY 16
@@ -199,7 +197,7 @@ static int store(struct tree *tree, const struct lath_item *item, lath_item_fn e
 		LATH_ASSERT(count && count <= node_count(last) + 2u);
 		/* before anything is erased: an erased item cannot be put back without memory */
 		if (count > last->cap) {
-			int ret = make_room(tree, first, last, key, reserve);
+			int ret = lath_leaf_make_room(tree, first, last, key, reserve);
 
 			if (ret)
 				return ret;

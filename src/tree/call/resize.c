@@ -2,12 +2,10 @@
 /*
  * resize.c - calls that change the extent of an item: resize, split, erase_part, join.
  */
-#include "tree/call/erase.h"
+#include "tree/call/call.h"
 #include "tree/step/change.h"
-#include "tree/step/fence.h"
+#include "tree/step/step.h"
 #include "tree/way/locate.h"
-#include "tree/step/merge.h"
-#include "tree/step/redistribute.h"
 
 /* Change the size of entry i of a locked leaf that also covers its new end. Unlocks. */
 static void resize_inside(struct tree *tree, struct node *leaf, unsigned int i, u64 size)
@@ -90,7 +88,7 @@ static int resize(struct tree *tree, u64 key, u64 size, struct reserve *reserve)
 			return 0;
 		}
 		/* it has unlocked all, and the leaves have other entries: begin again */
-		ret = make_room(tree, first, last, key, reserve);
+		ret = lath_leaf_make_room(tree, first, last, key, reserve);
 		if (ret)
 			return ret;
 	}
@@ -127,7 +125,7 @@ static int split(struct tree *tree, u64 at, u64 value, struct reserve *reserve)
 		}
 		/* the second half needs its own entry */
 		if (node_full(leaf)) {
-			ret = lath_leaf_make_room(tree, leaf, at, reserve);
+			ret = lath_leaf_make_room(tree, leaf, leaf, at, reserve);
 			if (ret)
 				return ret;
 			continue;
@@ -211,7 +209,7 @@ static int erase_part(struct tree *tree, const struct lath_item *part, struct la
 			erase_inside(tree, leaf, (unsigned int)i, part, there);
 			return 0;
 		}
-		ret = lath_leaf_make_room(tree, leaf, part->key + part->size, reserve);
+		ret = lath_leaf_make_room(tree, leaf, leaf, part->key + part->size, reserve);
 		if (ret)
 			return ret;
 	}

@@ -13,7 +13,7 @@
  */
 #include "tree/step/change.h"
 #include "tree/way/locate.h"
-#include "tree/step/merge.h"
+#include "tree/step/step.h"
 #include "tree/memory/pool.h"
 
 /* A cursor is an even key, in the node to go on with, or MOVING: the second part, whose place the

@@ -231,6 +231,14 @@ static inline void node_unlock_clean(struct node *node) __releases(node)
 	preempt_enable();
 }
 
+static inline void node_unlock_as(struct node *node, bool changed) __releases(node)
+{
+	if (changed)
+		node_unlock(node);
+	else
+		node_unlock_clean(node);
+}
+
 /* Begin an optimistic read of a leaf that may be any leaf by now. Returns true if it is alive, not
  * locked and covers key; *lockword is to be validated afterwards. */
 static __always_inline bool node_holds(const struct node *node, u64 key, u64 *lockword)

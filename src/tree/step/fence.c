@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * fence.c - see fence.h.
+ * fence.c - several adjacent leaves locked from left to right, and a range that is put across their
+ * fences.
+ *
+ * A range that would cross a fence moves the fence instead: all keys from the range's first one on
+ * go to the leaf that covers its last one. So no range ever crosses a fence (I5), and one leaf
+ * answers every lookup. Leaves between lose all their keys and become HALF_DEAD until they are
+ * merged.
  */
-#include "tree/step/fence.h"
+#include "tree/step/step.h"
 #include "tree/step/change.h"
 #include "tree/way/locate.h"
-#include "tree/step/merge.h"
-#include "tree/step/post.h"
 
 struct node *lath_lock_until(struct node *first, u64 end, int *hit)
 {
@@ -24,7 +28,7 @@ struct node *lath_lock_until(struct node *first, u64 end, int *hit)
 	return last;
 }
 
-void lath_unlock_changed(struct node *first, struct node *last)
+static void unlock_changed(struct node *first, struct node *last)
 {
 	while (first != last) {
 		struct node *next = leaf_right(first);
@@ -80,7 +84,7 @@ void lath_finish_cover(struct tree *tree, struct node *first, struct node *last,
 	LATH_ASSERT(lath_reader_inside(tree->rcu));
 	for (leaf = first; leaf; leaf = leaf == last ? NULL : leaf_right(leaf))
 		change_node(tree, leaf);
-	lath_unlock_changed(first, last);
+	unlock_changed(first, last);
 	if (apart) { /* half-dead leaves stand before last in the parent too: no separator moves
 			past them */
 		lath_merge_half_dead(tree, first, key, end, to);

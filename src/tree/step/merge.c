@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * merge.c - see merge.h.
+ * merge.c - merging sparse and half-dead nodes with their siblings.
  *
  * What is erased is often inserted again soon (the 2013 test pops 128 neighbours and puts them
  * back), so a leaf that became sparse is only remembered. It is looked at again SPARSE_RING such
@@ -9,12 +9,11 @@
  * same locked section. So a descent that meets the DEAD node and starts again does not meet it a
  * second time.
  */
-#include "tree/step/merge.h"
+#include "tree/step/step.h"
 #include "tree/step/change.h"
 #include "tree/step/leaf.h"
 #include "tree/way/locate.h"
 #include "tree/memory/pool.h"
-#include "tree/step/post.h"
 
 /* Children of a parent that may become one less. */
 #define ROW 6
@@ -120,10 +119,7 @@ static u64 drop_downlinks(struct tree *tree, u64 at, u64 key, u64 last)
 		}
 	}
 	/* descents through the parent begin again only if it has changed */
-	if (any)
-		node_unlock(up);
-	else
-		node_unlock_clean(up);
+	node_unlock_as(up, any);
 	return ret;
 }
 
@@ -179,10 +175,7 @@ static bool choose_row(const struct merging *m, int i, struct row *row)
 static void unlock_row(const struct row *row, unsigned int n, bool changed)
 {
 	while (n--)
-		if (changed)
-			node_unlock(row->node[n]);
-		else
-			node_unlock_clean(row->node[n]);
+		node_unlock_as(row->node[n], changed);
 }
 
 /* Lock the chosen children. Returns false, with none locked, if they are not neighbours, or do not

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * post.c - see post.h. Each step locks the parent of a node, sometimes the parent's right sibling
+ * post.c - tell the level above where a node begins ("posting"; Lomet and Salzberg 1992).
+ *
+ * A new node is first linked to its left sibling, where a descent finds it by moving right (an
+ * incomplete split). Then, with no lock held below, its parent gets an entry for it: a separator
+ * key and a downlink. A separator may be too high, which costs a descent a move to the right. It
+ * must never be too low (I9). Each step locks the parent of a node, sometimes the parent's right sibling
  * too, decides what is to be done there, does it, and names the node to post next, if any: the
  * right half of a parent that was split, or another child of the parent.
  */
-#include "tree/step/post.h"
+#include "tree/step/step.h"
 #include "tree/step/change.h"
 #include "tree/way/descend.h"
 

@@ -12,11 +12,9 @@
  *
  * The level above is told afterwards, with no lock held below (post.c).
  */
-#include "tree/step/redistribute.h"
+#include "tree/step/step.h"
 #include "tree/step/change.h"
 #include "tree/step/leaf.h"
-#include "tree/step/merge.h"
-#include "tree/step/post.h"
 
 /* Leaves that are full together before one is added. More: fuller leaves, dearer splits. */
 #define SPLIT_GROUP 4
@@ -262,13 +260,17 @@ void lath_first_leaf_grow(struct tree *tree, struct node *leaf, struct node *fre
 	lath_node_leave(tree, POOL_LEAF);
 }
 
-int lath_leaf_make_room(struct tree *tree, struct node *leaf, u64 key, struct reserve *reserve)
+int lath_leaf_make_room(struct tree *tree, struct node *first, struct node *leaf, u64 key,
+			struct reserve *reserve)
 {
 	struct group group = { .leaf = { leaf }, .n = 1, .items = node_count(leaf) };
-	enum room room = choose_room(tree, leaf, key);
 	struct node *fresh = NULL;
+	enum room room;
 	int ret;
 
+	lath_unlock_clean_before(first, leaf);
+	key = max(key, leaf->low);
+	room = choose_room(tree, leaf, key);
 	LATH_ASSERT(node_is_locked(leaf) && key >= leaf->low && key <= leaf->last && leaf->live);
 	if (unlikely(leaf->cap < NODE_CAP)) {
 		fresh = take_leaf(tree, &group, reserve, &ret);

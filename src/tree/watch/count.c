@@ -191,10 +191,7 @@ bool lath_count_refresh(struct tree *tree, u64 key, u64 last, unsigned int level
 	up = lath_level_lock(tree, key, level);
 	if (up) {
 		changed = refresh_node(tree, up, key, last);
-		if (changed)
-			node_unlock(up);
-		else
-			node_unlock_clean(up);
+		node_unlock_as(up, changed);
 	}
 	lath_spin_unlock(&tree->count_lock);
 	return changed;

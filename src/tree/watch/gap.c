@@ -590,10 +590,7 @@ static bool propagate_level(struct tree *tree, u64 *first, u64 *last, unsigned i
 		*last = end = up->last;
 		if (written && noted)
 			raise->undo.levels = level;
-		if (written)
-			node_unlock(up);
-		else
-			node_unlock_clean(up);
+		node_unlock_as(up, written);
 		if (end >= until)
 			return changed;
 		key = end + 1;
@@ -620,10 +617,7 @@ void lath_gap_propagate_leaf(struct tree *tree, u64 key, unsigned int level)
 	struct gap gap;
 
 	measure_leaf(leaf, &gap);
-	if (write_own(tree, leaf, &gap))
-		node_unlock(leaf);
-	else
-		node_unlock_clean(leaf);
+	node_unlock_as(leaf, write_own(tree, leaf, &gap));
 	lath_delay("leaf's summary set, not yet the parent's copy");
 	lath_gap_propagate(tree, first, last, 1, level, true);
 }
@@ -789,10 +783,7 @@ void lath_gap_lower_node(const struct tree *tree, struct node *node, u64 lockwor
 	/* The ends stay: a tighter end would make the run part of `room`, which the parent would
 	 * have to be told. */
 	lower_room(&own, &gap);
-	if (write_own(tree, node, &own))
-		node_unlock(node);
-	else
-		node_unlock_clean(node);
+	node_unlock_as(node, write_own(tree, node, &own));
 }
 
 void lath_gap_lower_entry(const struct tree *tree, struct node *inner, unsigned int i,

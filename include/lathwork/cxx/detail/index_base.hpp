@@ -32,27 +32,31 @@ namespace lathwork {
 
 namespace detail {
 
+struct list_end {
+    void operator()(lath_index* list) const {
+        uncancelled end;
+        lath_index_fini(list, nullptr, nullptr);
+        delete list;
+    }
+};
+// Owns a list, and is a pointer to it for the C calls.
+struct list_owner : std::unique_ptr<lath_index, list_end> {
+    operator lath_index*() const { return get(); }
+};
+
 // The list with what its members need of the configuration.
 struct handle {
-    lath_index* list = nullptr;
+    list_owner list;
     config how;
     int error = -ENOMEM; // why there is no list, or no memory for a value
 
-    explicit handle(const config& with) : list(new(std::nothrow) lath_index), how(with) {
-        int ret = list ? lath_index_init(list, &how) : -ENOMEM;
-        if (ret) {
-            delete list;
-            list = nullptr;
+    explicit handle(const config& with) : how(with) {
+        std::unique_ptr<lath_index> made(new (std::nothrow) lath_index);
+        int ret = made ? lath_index_init(made.get(), &how) : -ENOMEM;
+        if (ret)
             error = ret;
-        }
-    }
-    handle(handle&& other) noexcept
-        : list(std::exchange(other.list, nullptr)), how(other.how), error(other.error) {}
-    handle& operator=(handle&& other) noexcept {
-        std::swap(list, other.list);
-        std::swap(how, other.how);
-        std::swap(error, other.error);
-        return *this;
+        else
+            list.reset(made.release());
     }
     const lath_rcu* rcu() const { return how.rcu ? how.rcu : &lath_rcu_auto; }
 };
@@ -302,12 +306,6 @@ protected:
             return 0;
         return static_cast<std::uint64_t>(
             lath_index_erase_range(h_.list, where.key, where.size, each, arg));
-    }
-    void destroy(lath_item_fn each, void* arg) {
-        uncancelled end;
-        if (h_.list)
-            lath_index_fini(h_.list, each, arg);
-        delete std::exchange(h_.list, nullptr);
     }
     void erase_everything(lath_item_fn each, void* arg) {
         if (h_.list)
