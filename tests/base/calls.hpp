@@ -80,9 +80,9 @@ struct host {
 
 enum class effect : std::uint8_t {
     once, // at one moment of the call
-    apart, // in steps, each at a moment of its own: `steps` says which
+    apart, // in steps that others may come between: `steps` says which
     none, // on nothing that other calls see, and it tells nothing
-    alone, // no other call may run meanwhile
+    alone, // no other call may run at that time
 };
 
 // One kind of calls of a container C.
@@ -107,6 +107,14 @@ struct described {
         return ret >= 0 || std::find(errors.begin(), errors.end(), -ret) != errors.end();
     }
 };
+
+template <class T>
+std::vector<T> joined(std::initializer_list<std::vector<T>> parts) {
+    std::vector<T> all;
+    for (const auto& part : parts)
+        all.insert(all.end(), part.begin(), part.end());
+    return all;
+}
 
 template <class C>
 unsigned kind_of(std::string_view name) {

@@ -550,211 +550,197 @@ inline bool near_agrees(byte_keys& m, const bytes_call& c, unsigned flags) {
     return c.ret == (want.empty() ? -ENOENT : 0) && c.items == want;
 }
 
-inline std::vector<described<bytes_calls>> bytes_changes() {
-    using C = bytes_calls;
-    return {
-        {"insert",
-         90,
-         effect::once,
-         {EEXIST, ENOMEM, EINVAL},
-         nullptr,
-         draw_new_key,
-         [](C& it, bytes_call& c) {
-             bring(it, c, [&](word value, word* there) {
-                 return lath_bytes_insert(it.set(), value, there);
-             });
-         },
-         insert_agrees},
-        {"insert_batch",
-         14,
-         effect::apart,
-         {},
-         nullptr,
-         draw_keys,
-         insert_batch,
-         nullptr,
-         insert_batch_steps},
-        {"erase", 40, effect::once, {ENOENT}, nullptr, draw_byte_key, erase, erase_agrees},
-        {"replace",
-         10,
-         effect::once,
-         {ENOENT, EINVAL},
-         nullptr,
-         draw_byte_key,
-         replace,
-         replace_agrees},
-        {"erase_if",
-         10,
-         effect::once,
-         {ENOENT, EAGAIN, EINVAL},
-         nullptr,
-         draw_byte_key,
-         erase_if,
-         erase_if_agrees},
-        {"replace_if",
-         10,
-         effect::once,
-         {ENOENT, EAGAIN, EINVAL},
-         nullptr,
-         draw_byte_key,
-         replace_if,
-         replace_if_agrees},
-        {"put, find",
-         14,
-         effect::apart,
-         {EINVAL, ENOMEM},
-         nullptr,
-         draw_byte_key,
-         find_put,
-         find_put_agrees,
-         find_put_steps},
-        {"clear, trees",
-         1,
-         effect::alone,
-         {},
-         nullptr,
-         nullptr,
-         [](C& it, bytes_call& c) {
-             std::pair<C*, std::vector<word>> gone{&it, {}};
-             lath_bytes_clear(it.set(), C::note_and_free, &gone);
-             for (word number : C::numbers(gone.second))
-                 c.items.push_back({"", 0, number});
-             c.ret = lath_bytes_trees(it.set()) == 1 ? 0 : -EFAULT;
-         },
-         [](byte_keys& m, const bytes_call& c) {
-             byte_keys gone;
-             gone.items = c.items;
-             const bool right = !c.ret && C::numbers(gone) == C::numbers(m);
-             m.items.clear();
-             return right;
-         }},
-    };
-}
+inline const std::vector<described<bytes_calls>> bytes_changes = {
+    {"insert",
+     90,
+     effect::once,
+     {EEXIST, ENOMEM, EINVAL},
+     nullptr,
+     draw_new_key,
+     [](bytes_calls& it, bytes_call& c) {
+         bring(it, c,
+               [&](word value, word* there) { return lath_bytes_insert(it.set(), value, there); });
+     },
+     insert_agrees},
+    {"insert_batch",
+     14,
+     effect::apart,
+     {},
+     nullptr,
+     draw_keys,
+     insert_batch,
+     nullptr,
+     insert_batch_steps},
+    {"erase", 40, effect::once, {ENOENT}, nullptr, draw_byte_key, erase, erase_agrees},
+    {"replace",
+     10,
+     effect::once,
+     {ENOENT, EINVAL},
+     nullptr,
+     draw_byte_key,
+     replace,
+     replace_agrees},
+    {"erase_if",
+     10,
+     effect::once,
+     {ENOENT, EAGAIN, EINVAL},
+     nullptr,
+     draw_byte_key,
+     erase_if,
+     erase_if_agrees},
+    {"replace_if",
+     10,
+     effect::once,
+     {ENOENT, EAGAIN, EINVAL},
+     nullptr,
+     draw_byte_key,
+     replace_if,
+     replace_if_agrees},
+    {"put, find",
+     14,
+     effect::apart,
+     {EINVAL, ENOMEM},
+     nullptr,
+     draw_byte_key,
+     find_put,
+     find_put_agrees,
+     find_put_steps},
+    {"clear, trees",
+     1,
+     effect::alone,
+     {},
+     nullptr,
+     nullptr,
+     [](bytes_calls& it, bytes_call& c) {
+         std::pair<bytes_calls*, std::vector<word>> gone{&it, {}};
+         lath_bytes_clear(it.set(), bytes_calls::note_and_free, &gone);
+         for (word number : bytes_calls::numbers(gone.second))
+             c.items.push_back({"", 0, number});
+         c.ret = lath_bytes_trees(it.set()) == 1 ? 0 : -EFAULT;
+     },
+     [](byte_keys& m, const bytes_call& c) {
+         byte_keys gone;
+         gone.items = c.items;
+         const bool right = !c.ret && bytes_calls::numbers(gone) == bytes_calls::numbers(m);
+         m.items.clear();
+         return right;
+     }},
+};
 
-inline std::vector<described<bytes_calls>> bytes_looks() {
-    using C = bytes_calls;
-    return {
-        {"get",
-         10,
-         effect::once,
-         {},
-         nullptr,
-         draw_byte_key,
-         [](C& it, bytes_call& c) {
-             const lath_bytes_key key = C::as_key(c.key);
-             const section inside;
-             word value = 0;
-             c.ret = lath_bytes_get(it.set(), &key, &value);
-             c.got = it.number(value);
-         },
-         [](byte_keys& m, const bytes_call& c) {
-             const byte_key* there = m.exact(*c.of, c.key);
-             return c.ret == !!there && c.got == (there ? there->number : 0);
-         }},
-        {"get_batch",
-         6,
-         effect::apart,
-         {},
-         nullptr,
-         draw_keys,
-         get_batch,
-         nullptr,
-         [](const bytes_call& c, std::vector<bytes_call>& steps) {
-             for (std::size_t i = 0; i < c.batch.size(); i++)
-                 steps.push_back(
-                     step_of(c, "get", c.batch[i], c.rets[i] != 0, static_cast<word>(c.rets[i])));
-         }},
-        {"first_batch", 5, effect::none, {}, nullptr, draw_keys, first_batch, first_batch_agrees},
-        {"ceiling",
-         7,
-         effect::apart,
-         {ENOENT},
-         nullptr,
-         draw_byte_key,
-         [](C& it, bytes_call& c) { find_one(it, c, lath_bytes_ceiling); },
-         [](byte_keys& m, const bytes_call& c) { return near_agrees(m, c, 0); },
-         [](const bytes_call& c, std::vector<bytes_call>& steps) {
-             look_steps(c, known_at(c, c.key),
-                        c.ret ? c.of->known.size() - 1 : known_at(c, c.items[0]), steps);
-         }},
-        {"floor",
-         7,
-         effect::apart,
-         {ENOENT},
-         nullptr,
-         draw_byte_key,
-         [](C& it, bytes_call& c) { find_one(it, c, lath_bytes_floor); },
-         [](byte_keys& m, const bytes_call& c) { return near_agrees(m, c, back); },
-         [](const bytes_call& c, std::vector<bytes_call>& steps) {
-             look_steps(c, c.ret ? 0 : known_at(c, c.items[0]), known_at(c, c.key), steps);
-         }},
-        {"scan", 12, effect::apart, {}, nullptr, draw_byte_key, scan, scan_agrees, scan_steps},
-        {"cursor_next, cursor_prev, cursor_seek, cursor_seek_floor, cursor_init_prefix",
-         20,
-         effect::apart,
-         {},
-         nullptr,
-         draw_byte_key,
-         walk,
-         walk_agrees,
-         walk_steps},
-        {"rank",
-         5,
-         effect::none,
-         {EINVAL},
-         nullptr,
-         draw_byte_key,
-         [](C& it, bytes_call& c) {
-             const lath_bytes_key key = C::as_key(c.key);
-             c.ret = lath_bytes_rank(it.set(), &key,
-                                     c.how % 4 == 3 ? back
-                                     : c.how % 2    ? behind
-                                                    : 0);
-         },
-         [](byte_keys& m, const bytes_call& c) {
-             if (!c.of->ranks || c.how % 4 == 3)
-                 return c.ret == -EINVAL;
-             return c.ret == static_cast<std::int64_t>(m.place(*c.of, c.key, c.how % 2));
-         }},
-        {"select",
-         5,
-         effect::none,
-         {ENOENT, EINVAL},
-         nullptr,
-         draw_byte_key,
-         [](C& it, bytes_call& c) {
-             const section inside;
-             word value = 0;
-             c.how = 0;
-             c.ret = lath_bytes_select(it.set(), c.other, &value);
-             c.got = it.number(value);
-         },
-         [](byte_keys& m, const bytes_call& c) {
-             if (!c.of->ranks)
-                 return c.ret == -EINVAL && !c.got;
-             return shows(c.other < m.items.size() ? &m.items[c.other] : nullptr, c);
-         }},
-        {"count, get_stats, verify",
-         4,
-         effect::none,
-         {},
-         nullptr,
-         nullptr,
-         [](C& it, bytes_call& c) {
-             c.ret = static_cast<std::int64_t>(lath_bytes_count(it.set()));
-         },
-         [](byte_keys& m, const bytes_call& c) {
-             return static_cast<std::size_t>(c.ret) == m.items.size();
-         }},
-    };
-}
+inline const std::vector<described<bytes_calls>> bytes_looks = {
+    {"get",
+     10,
+     effect::once,
+     {},
+     nullptr,
+     draw_byte_key,
+     [](bytes_calls& it, bytes_call& c) {
+         const lath_bytes_key key = bytes_calls::as_key(c.key);
+         const section inside;
+         word value = 0;
+         c.ret = lath_bytes_get(it.set(), &key, &value);
+         c.got = it.number(value);
+     },
+     [](byte_keys& m, const bytes_call& c) {
+         const byte_key* there = m.exact(*c.of, c.key);
+         return c.ret == !!there && c.got == (there ? there->number : 0);
+     }},
+    {"get_batch",
+     6,
+     effect::apart,
+     {},
+     nullptr,
+     draw_keys,
+     get_batch,
+     nullptr,
+     [](const bytes_call& c, std::vector<bytes_call>& steps) {
+         for (std::size_t i = 0; i < c.batch.size(); i++)
+             steps.push_back(
+                 step_of(c, "get", c.batch[i], c.rets[i] != 0, static_cast<word>(c.rets[i])));
+     }},
+    {"first_batch", 5, effect::none, {}, nullptr, draw_keys, first_batch, first_batch_agrees},
+    {"ceiling",
+     7,
+     effect::apart,
+     {ENOENT},
+     nullptr,
+     draw_byte_key,
+     [](bytes_calls& it, bytes_call& c) { find_one(it, c, lath_bytes_ceiling); },
+     [](byte_keys& m, const bytes_call& c) { return near_agrees(m, c, 0); },
+     [](const bytes_call& c, std::vector<bytes_call>& steps) {
+         look_steps(c, known_at(c, c.key), c.ret ? c.of->known.size() - 1 : known_at(c, c.items[0]),
+                    steps);
+     }},
+    {"floor",
+     7,
+     effect::apart,
+     {ENOENT},
+     nullptr,
+     draw_byte_key,
+     [](bytes_calls& it, bytes_call& c) { find_one(it, c, lath_bytes_floor); },
+     [](byte_keys& m, const bytes_call& c) { return near_agrees(m, c, back); },
+     [](const bytes_call& c, std::vector<bytes_call>& steps) {
+         look_steps(c, c.ret ? 0 : known_at(c, c.items[0]), known_at(c, c.key), steps);
+     }},
+    {"scan", 12, effect::apart, {}, nullptr, draw_byte_key, scan, scan_agrees, scan_steps},
+    {"cursor_next, cursor_prev, cursor_seek, cursor_seek_floor, cursor_init_prefix",
+     20,
+     effect::apart,
+     {},
+     nullptr,
+     draw_byte_key,
+     walk,
+     walk_agrees,
+     walk_steps},
+    {"rank",
+     5,
+     effect::none,
+     {EINVAL},
+     nullptr,
+     draw_byte_key,
+     [](bytes_calls& it, bytes_call& c) {
+         const lath_bytes_key key = bytes_calls::as_key(c.key);
+         c.ret = lath_bytes_rank(it.set(), &key, c.how % 4 == 3 ? back : c.how % 2 ? behind : 0);
+     },
+     [](byte_keys& m, const bytes_call& c) {
+         if (!c.of->ranks || c.how % 4 == 3)
+             return c.ret == -EINVAL;
+         return c.ret == static_cast<std::int64_t>(m.place(*c.of, c.key, c.how % 2));
+     }},
+    {"select",
+     5,
+     effect::none,
+     {ENOENT, EINVAL},
+     nullptr,
+     draw_byte_key,
+     [](bytes_calls& it, bytes_call& c) {
+         const section inside;
+         word value = 0;
+         c.how = 0;
+         c.ret = lath_bytes_select(it.set(), c.other, &value);
+         c.got = it.number(value);
+     },
+     [](byte_keys& m, const bytes_call& c) {
+         if (!c.of->ranks)
+             return c.ret == -EINVAL && !c.got;
+         return shows(c.other < m.items.size() ? &m.items[c.other] : nullptr, c);
+     }},
+    {"count, get_stats, verify",
+     4,
+     effect::none,
+     {},
+     nullptr,
+     nullptr,
+     [](bytes_calls& it, bytes_call& c) {
+         c.ret = static_cast<std::int64_t>(lath_bytes_count(it.set()));
+     },
+     [](byte_keys& m, const bytes_call& c) {
+         return static_cast<std::size_t>(c.ret) == m.items.size();
+     }},
+};
 
-inline const std::vector<described<bytes_calls>> bytes_calls::kinds = [] {
-    auto all = bytes_changes();
-    const auto looks = bytes_looks();
-    all.insert(all.end(), looks.begin(), looks.end());
-    return all;
-}();
+inline const std::vector<described<bytes_calls>> bytes_calls::kinds =
+    joined({bytes_changes, bytes_looks});
 
 inline void bytes_calls::draw_loaded(setup& s, source& from, std::vector<call>& loaded) {
     for (unsigned i = 0, n = from.below(2 * static_cast<unsigned>(s.known.size())); i < n; i++) {

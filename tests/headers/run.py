@@ -112,8 +112,7 @@ def main():
     parser.add_argument("--replay", help="a plan as it was printed")
     parser.add_argument("--hang", type=int, default=60, help="seconds after which a plan hangs")
     parser.add_argument("--shrink", type=int, default=60, help="seconds for shrinking")
-    parser.add_argument("--described", action="append", default=[], metavar="CONTAINER=PROGRAM",
-                        help="a program with the description of a container: it has seen the errors that it names")
+    parser.add_argument("--described", action="append", default=[], help="CONTAINER=PROGRAM, which has seen the errors that it names")
     parser.add_argument("library")
     args = parser.parse_args()
     if args.part != "plans":

@@ -73,7 +73,7 @@ public:
     std::vector<range_call> made;
 
 private:
-    // Makes a call of at most so many steps. Returns their number.
+    // Makes a call that has at most this many steps. Returns their number.
     unsigned record(unsigned most) {
         range_call c = calls::draw<index_calls>(setup_, from_);
         const unsigned steps = index_calls::most_steps(setup_, c);

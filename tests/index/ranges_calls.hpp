@@ -486,6 +486,13 @@ std::vector<described<C>> range_looks() {
          },
          nullptr,
          [](const range_call& c, std::vector<range_call>& steps) { each_of<C>("get", c, steps); }},
+    };
+}
+
+// how many, and which
+template <class C, class Api>
+std::vector<described<C>> range_counts() {
+    return {
         {"count_range",
          3,
          effect::alone,

@@ -199,7 +199,8 @@ inline void small_scan(small_calls& it, range_call& c) {
 inline std::vector<described<small_calls>> small_kinds() {
     using C = small_calls;
     auto all = range_changes<C, small_api>();
-    for (const auto& part : {range_looks<C, small_api>(), range_holes<C, small_api>()})
+    for (const auto& part :
+         {range_looks<C, small_api>(), range_counts<C, small_api>(), range_holes<C, small_api>()})
         all.insert(all.end(), part.begin(), part.end());
     all.insert(
         all.end(),
