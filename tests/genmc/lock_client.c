@@ -69,7 +69,9 @@ void genmc_sleep(const u32 *word, u32 value)
 	pthread_exit(NULL);
 }
 
-static void make(unsigned int thread, enum call call, u64 key, u64 n, enum lath_range_mode mode)
+/* Inline: GenMC takes a variable on the stack for one of an earlier call that had its address. */
+static __always_inline void make(unsigned int thread, enum call call, u64 key, u64 n,
+				 enum lath_range_mode mode)
 {
 	struct lath_range_hold *hold = &holds[thread];
 
