@@ -161,12 +161,6 @@ LATH_API int lath_bytes_get(struct lath_bytes *set, const struct lath_bytes_key 
  * how many were found. */
 LATH_API size_t lath_bytes_get_batch(struct lath_bytes *set, size_t n,
 				     const struct lath_bytes_key *keys, uint64_t *values);
-/* Find the first record at or after / the last one at or before this key and tag: 0 | -ENOENT */
-LATH_API int lath_bytes_ceiling(struct lath_bytes *set, const struct lath_bytes_key *key,
-				uint64_t *value);
-LATH_API int lath_bytes_floor(struct lath_bytes *set, const struct lath_bytes_key *key,
-			      uint64_t *value);
-
 /* lath_bytes_scan() */
 enum {
 	LATH_BYTES_BACK = 1u << 0,   /* in descending order, from the key down */
@@ -179,6 +173,17 @@ enum {
  * than max: there are no others. Allocates nothing. */
 LATH_API size_t lath_bytes_scan(struct lath_bytes *set, const struct lath_bytes_key *from,
 				unsigned int flags, uint64_t *values, size_t max);
+/* Find the first record at or after / the last one at or before this key and tag: 0 | -ENOENT */
+static inline int lath_bytes_ceiling(struct lath_bytes *set, const struct lath_bytes_key *key,
+				     uint64_t *value)
+{
+	return lath_bytes_scan(set, key, 0, value, 1) ? 0 : -2 /* -ENOENT */;
+}
+static inline int lath_bytes_floor(struct lath_bytes *set, const struct lath_bytes_key *key,
+				   uint64_t *value)
+{
+	return lath_bytes_scan(set, key, LATH_BYTES_BACK, value, 1) ? 0 : -2 /* -ENOENT */;
+}
 
 /* For n keys the first record with the bytes of each, at or after its tag: what lath_bytes_scan()
  * with LATH_BYTES_SAME and these flags finds first, with overlapped cache misses. It is the latest

@@ -44,6 +44,6 @@ class Rcu(C.Structure):
 def bind(lib):
     core.bind(lib, "lath_bytes_", """
         init:ippp fini:-pEp clear:-pEp insert:ipup erase:ippp replace:ipup erase_if:ipup replace_if:ipuup insert_batch:zpzpp
-        first_batch:zpzpnp find:ippp put:ippu get:ippp get_batch:zpzpp ceiling:ippp floor:ippp scan:zppnpz
+        first_batch:zpzpnp find:ippp put:ippu get:ippp get_batch:zpzpp scan:zppnpz
         cursor_init_prefix:-pppu cursor_seek:ippp cursor_seek_floor:ippp cursor_next:ipp cursor_prev:ipp count:up rank:qppn select:ipup
         trees:up get_stats:-pp verify:ippz""", E=EACH_FN)

@@ -157,7 +157,6 @@ def bytes_cases(lib):
         ("insert", (12, None), EEXIST), ("insert", (80, None), E2BIG), ("replace", (16, by(found)), ENOENT), ("erase_if", (12, None), EAGAIN),
         ("erase_if", (16, by(found)), ENOENT), ("replace_if", (12, 12, None), EAGAIN), ("replace_if", (16, 20, by(found)), ENOENT),
         ("select", (1, by(found)), ENOENT), ("select", (MAX, by(found)), ENOENT), ("erase", (by(fresh), None), ENOENT),
-        ("ceiling", (by(fresh), by(found)), ENOENT), ("floor", (by(byte_keys.Key()), by(found)), ENOENT),
         ("rank", (by(first), byte_keys.SAME), EINVAL), ("put", (by(spot), 5), EINVAL), ("put", (by(spot2), 0), EINVAL),
         ("put", (by(spot2), 80), E2BIG), ("insert_batch", (4, (U64 * 4)(0, 9, 80, 12), results), 0)] + [
         (name, args + (None,), EINVAL) for value in (0, 2, 7, 18, MAX) for name, args in (

@@ -484,16 +484,6 @@ extern "C" {
         value: u64,
         there: *mut u64,
     ) -> c_int;
-    pub fn lath_bytes_ceiling(
-        set: *mut lath_bytes,
-        key: *const lath_bytes_key,
-        value: *mut u64,
-    ) -> c_int;
-    pub fn lath_bytes_floor(
-        set: *mut lath_bytes,
-        key: *const lath_bytes_key,
-        value: *mut u64,
-    ) -> c_int;
     pub fn lath_bytes_get(
         set: *mut lath_bytes,
         key: *const lath_bytes_key,

@@ -288,23 +288,19 @@ impl<K: Bytes, V> BytesMap<K, V> {
 
     /// The first entry at or behind `key`.
     pub fn ceiling<Q: Bytes + ?Sized>(&self, key: &Q) -> Option<BytesRef<'_, K, V>> {
-        self.nearest(sys::lath_bytes_ceiling, key.bytes())
+        self.nearest(0, key.bytes())
     }
 
     /// The last entry at or before `key`.
     pub fn floor<Q: Bytes + ?Sized>(&self, key: &Q) -> Option<BytesRef<'_, K, V>> {
-        self.nearest(sys::lath_bytes_floor, key.bytes())
+        self.nearest(sys::LATH_BYTES_BACK, key.bytes())
     }
 
-    fn nearest(
-        &self,
-        find: unsafe extern "C" fn(*mut lath_bytes, *const lath_bytes_key, *mut u64) -> sys::c_int,
-        key: &[u8],
-    ) -> Option<BytesRef<'_, K, V>> {
+    fn nearest(&self, back: sys::c_uint, key: &[u8]) -> Option<BytesRef<'_, K, V>> {
         let (section, mut word) = (Section::enter(), 0);
-        // SAFETY: the set is initialised; the pointers are valid.
-        let found = code::found(unsafe { find(self.raw(), &key_of(key), &mut word) });
-        found.then(|| BytesRef::new(word, section))
+        // SAFETY: the set is initialised; the pointers are valid, and there is room for one word.
+        let n = unsafe { sys::lath_bytes_scan(self.raw(), &key_of(key), back, &mut word, 1) };
+        (n == 1).then(|| BytesRef::new(word, section))
     }
 
     /// Removes `key`. It and its value are dropped when no thread looks at them any more.

@@ -328,16 +328,6 @@ size_t lath_bytes_scan(struct lath_bytes *public, const struct lath_bytes_key *f
 	return max;
 }
 
-int lath_bytes_ceiling(struct lath_bytes *set, const struct lath_bytes_key *key, uint64_t *value)
-{
-	return lath_bytes_scan(set, key, 0, value, 1) ? 0 : -ENOENT;
-}
-
-int lath_bytes_floor(struct lath_bytes *set, const struct lath_bytes_key *key, uint64_t *value)
-{
-	return lath_bytes_scan(set, key, LATH_BYTES_BACK, value, 1) ? 0 : -ENOENT;
-}
-
 /* ---- batches ---- */
 
 /* Keys that are looked for at once. In the kernel a stack is small. */
