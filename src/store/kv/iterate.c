@@ -58,11 +58,13 @@ static int bound_prefix(struct lath_store_iter *iter, const struct lath_store_ke
 	u64 size = prefix->n;
 	int ret = bound_set(&iter->low, prefix->data, size);
 
+	if (ret)
+		return ret;
 	/* the first key behind all with the prefix: its last byte that is not 0xff, plus 1 */
 	while (size && ((const u8 *)prefix->data)[size - 1] == 0xff)
 		size--;
-	if (ret || !size) /* only 0xff: there is none */
-		return ret;
+	if (!size) /* only 0xff: there is none */
+		return 0;
 	ret = bound_set(&iter->high, prefix->data, size);
 	if (!ret)
 		iter->high.data[size - 1]++;
