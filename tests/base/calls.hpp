@@ -54,11 +54,6 @@ public:
         return (n <= 256 ? low : low | byte() << 8) % n;
     }
     bool one_in(unsigned n) { return below(n) == 0; }
-    // Any bits, of 65536 words.
-    word scattered() {
-        word seed = below(65536);
-        return random_word(&seed);
-    }
     template <class T, std::size_t n>
     const T& pick(const T (&from)[n]) {
         return from[below(n)];
@@ -217,7 +212,6 @@ public:
             for (const call& step : steps_of<C>(c))
                 add(step);
     }
-    void clear() { calls_.clear(); }
     const std::vector<call>& calls() const { return calls_; }
 
     // From this model on, to that one, if not null.

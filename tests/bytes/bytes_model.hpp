@@ -64,7 +64,6 @@ struct bytes_setup {
 
 // The keys in order, of one setup.
 struct byte_keys {
-    const bytes_setup* of = nullptr;
     std::vector<byte_key> items;
 
     bool operator==(const byte_keys& other) const { return items == other.items; }
