@@ -1,12 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 #
-# test.sh: the crates; then lathwork-sys as a package, which compiles what tools/amalgamate has put into it.
+# test.sh [miri]: the crates; then lathwork-sys as a package, which compiles what tools/amalgamate has put into it. miri: what of
+# the crates calls no C, by Miri.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 sources=lathwork-sys/csrc code=0
 export CARGO_TARGET_DIR=$PWD/build/rust
 cd rust
+if [[ ${1-} == miri ]]; then
+	cargo +nightly miri --version >/dev/null 2>&1 || { echo "skipped: miri: rustup component add --toolchain nightly miri rust-src" && exit; }
+	MIRIFLAGS=-Zmiri-permissive-provenance exec cargo +nightly miri test --locked -p lathwork --lib -- code:: key:: lock:: retired:: value::
+fi
 if ! cargo fetch --locked; then
 	echo "skipped: rust: its crates cannot be fetched"
 	exit

@@ -15,9 +15,9 @@ except ImportError:
     sys.exit(77)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-RUN = (ROOT / "run").read_text(encoding="utf-8")
-STAGES = [line.split()[0] for line in RUN.split("stage_table='", 1)[1].split("'", 1)[0].splitlines() if line]
-SUBCOMMANDS = re.findall(r"^([a-z-]+)\)", RUN.split("case $command in", 1)[1], re.M)
+STAGES = [line.split()[0] for line in (ROOT / "tools/stages").read_text(encoding="utf-8").splitlines() if line and line[0] != "#"]
+CASES = re.findall(r"^([a-z |-]+)\)", (ROOT / "run").read_text(encoding="utf-8").split("case $command in", 1)[1], re.M)
+SUBCOMMANDS = [name for case in CASES for name in case.split(" | ")]
 # what may stand in a command and is made by a step before it
 MADE = ("build", "made", "wheels", "quickstart.py")
 
