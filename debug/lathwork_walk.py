@@ -8,7 +8,7 @@ come from its debug information.
 import json
 
 KEY_MAX = 2**64 - 1
-LOCKED, ALIVE, HALF_DEAD, VERSION, PIVOTED = 1, 2, 4, 8, 64
+LOCKED, ALIVE, HALF_DEAD, VERSION, PIVOTED, SIZES = 1, 2, 4, 8, 64, 128  # SIZES: in `level` of leaves of ranges
 CODE_MAX = 0x7FFF  # of a length that is not known
 
 
@@ -50,7 +50,7 @@ class Node:
         self.address = address
         self.lockword, self.low, self.last = head.get("lockword"), head.get("low"), head.get("last")
         self.right, self.live = head.get("right"), head.get("live")
-        self.level, self.cap = head.get("level", 1), head.get("cap", 1)
+        self.level, self.cap = head.get("level", 1) & ~SIZES, head.get("cap", 1)
         self.shift, self.used = head.get("shift", 1), head.get("used", 1)
         self.base = head.get("base")
         if not 0 < self.cap <= index.node_cap or self.used > self.cap:
@@ -103,7 +103,7 @@ class Index:
         self.memory, self.address = memory, address
         self.tree = Struct(memory, "tree", address)
         self.root = self.tree.get("root")
-        self.ranges, self.holes = self.tree.get("ranges", 1), self.tree.get("holes", 1)
+        self.ranges, self.holes = self.tree.get("leaf_level", 1) == SIZES, self.tree.get("holes", 1)
         self.inner_side = self.tree.get("inner_side", 1)
         self.node_cap = (memory.size("node") - memory.offset("node", "pair")) // 16
         if not self.root:
@@ -157,7 +157,7 @@ class Index:
         levels = list(self.levels())
         items = sum(len(leaf.entries()) for leaf in levels[-1])
         room = sum(leaf.cap for leaf in levels[-1])
-        flags = [name for name in ("holes", "ranks", "gapped") if self.tree.get(name, 1)]
+        flags = [name for name in ("holes", "ranks") if self.tree.get(name, 1)] + ["gapped"] * (self.tree.get("group", 1) == 1)
         counts = ", ".join(f"{number} {name}" for name, number in self.counts().items())
         return (f"{items} {'ranges' if self.ranges else 'points'}{''.join(', ' + f for f in flags)}; {len(levels)} "
                 f"level{'s' * (len(levels) > 1)}, {sum(map(len, levels[:-1]))} inner nodes, {len(levels[-1])} leaves, "

@@ -8,13 +8,12 @@
  *
  * Directories, lowest first
  *   node/     one node: version lock, search, insertion, moving entries
- *   memory/   pool: memory for nodes
+ *   memory/   pool: memory for nodes; section, what a call without locks owes it; stripe
  *   way/      descend, from the root to a node; finger and hint, from a key to a leaf without a
  *             descent; locate, the way to a leaf for every call
- *   watch/    what follows changes: gap and bound (free space), count (items below an entry), watch
- *             (whoever registers from above the tree)
- *   step/     change.h, which tells way/hint and watch/ of a change; the steps of a change: leaf,
- *             fence, post, redistribute, merge
+ *   watch/    what follows changes: gap and bound (free space), count and rank (items below an
+ *             entry), watch (whoever registers from above the tree); change.h tells them
+ *   step/     the steps of a change: leaf, fence, post, redistribute, merge
  *   call/     public calls, a file per kind
  *
  * Why a descent needs no locks: `low` of a node only falls while the node lives, and a separator is
@@ -32,6 +31,9 @@
 
 /* An optimistic read that failed this often locks the leaf instead. */
 #define READ_TRIES 8
+
+/* Leaves that are full together before one is added. More: fuller leaves, dearer splits. */
+#define SPLIT_GROUP 4
 
 enum pool_kind { POOL_LEAF, POOL_INNER, POOL_KINDS };
 
@@ -104,29 +106,28 @@ struct stripe {
 struct tree {
 	/* read by every call; written when a root is added */
 	struct node *root;
-	bool ranges;
-	bool each;     /* LATH_NODE_EACH: one allocation per node */
-	bool huge;     /* LATH_HUGE_PAGES */
-	bool small;    /* LATH_SMALL_PAGES */
+	/* asked in memory/ only */
+	bool huge;    /* LATH_HUGE_PAGES */
+	bool small;   /* LATH_SMALL_PAGES */
+	bool retired; /* a node was handed to reclamation: wait for it at the end */
+	bool large;   /* `stripe` is there, and calls use it instead of `counts` and `notes` */
+	/* asked in watch/ and memory/ only */
 	bool holes;    /* LATH_HOLES: nodes have summaries of the free space below them */
 	bool ranks;    /* LATH_RANKS: entries of inner nodes have counts */
 	bool asked;    /* someone has asked for ranks: leaves may be marked (tree/watch/rank.h) */
-	bool retired;  /* a node was handed to reclamation: wait for it at the end */
-	bool gapped;   /* LATH_GAPPED */
-	bool large;    /* `stripe` is there, and calls use it instead of `counts` and `notes` */
+	u8 group;      /* full leaves side by side that get one more leaf; 1 in a gapped tree */
 	u8 leaf_fill;  /* positions that an average leaf uses, to predict where a key is */
+	u8 leaf_level; /* `level` of a leaf */
 	u8 leaf_side;  /* words per entry of the side column of leaves: 1, or 0 with points */
 	u8 inner_side; /* words per entry of the side column of inner nodes: 0, 1 with LATH_RANKS,
 			  SIDE_WORDS with LATH_HOLES */
 	u8 stripe_mask;
 	u8 hint_due; /* what the next call shall do for the hint table (hint_tick) */
+	u16 flags;   /* of lath_config, for a tree that shall be like this one */
 	u64 id;	     /* never used again: a thread's fingers recognise their tree by it */
 	const struct lath_rcu *rcu;
 	struct fingers __percpu *fingers; /* in the kernel only (tree/way/finger.h) */
-#ifdef __KERNEL__
-	bool any; /* LATH_ANY_CONTEXT */
-#endif
-	struct lath_allocator allocator; /* alloc == NULL: anonymous pages */
+	struct lath_allocator allocator;  /* alloc == NULL: anonymous pages */
 	const struct lath_allocator
 		*shared_allocator; /* LATH_SHARED: used in place, instead of the copy */
 	struct stripe *stripe;	   /* stripe_mask + 1 of them, or NULL */
@@ -168,7 +169,7 @@ u64 lath_tree_bytes(struct tree *tree);
 static inline unsigned int any_context(const struct tree *tree)
 {
 #ifdef __KERNEL__
-	return tree->any ? LATH_ANY_CONTEXT : 0;
+	return tree->flags & LATH_ANY_CONTEXT;
 #else
 	(void)tree;
 	return 0;
@@ -178,68 +179,6 @@ static inline unsigned int any_context(const struct tree *tree)
 static inline struct tree *tree_of(struct lath_index *index)
 {
 	return (struct tree *)(void *)index;
-}
-
-/* Returns the stripes if calls use them for more than holes, or NULL: the tree is not large. */
-static inline struct stripe *stripes_of(struct tree *tree)
-{
-	return smp_load_acquire(&tree->large) ? tree->stripe : NULL; /* pairs with become_large */
-}
-
-/* Returns the stripes, whatever they are used for, or NULL: there are none. */
-static inline struct stripe *all_stripes(struct tree *tree)
-{
-	return tree->holes ? tree->stripe : stripes_of(tree);
-}
-
-/* Returns the calling thread's stripe of a tree that has stripes. */
-static inline struct stripe *own_stripe(struct tree *tree)
-{
-	return tree->stripe + (lath_stripe() & tree->stripe_mask);
-}
-
-/* The same, or NULL: the tree is not large. */
-static inline struct stripe *stripe_of(struct tree *tree)
-{
-	return stripes_of(tree) ? own_stripe(tree) : NULL;
-}
-
-static inline struct counts *counts_of(struct tree *tree)
-{
-	struct stripe *stripe = stripe_of(tree);
-
-	return stripe ? &stripe->counts : &tree->counts;
-}
-
-static inline struct merge_notes *notes_of(struct tree *tree)
-{
-	struct stripe *stripe = stripe_of(tree);
-
-	return stripe ? &stripe->notes : &tree->notes;
-}
-
-/*
- * A call that trusts a node only under its lockword, and follows no link of a node whose lockword
- * it has not compared since, needs no RCU read-side critical section: node memory is type-stable
- * (descend.h). It needs one where nodes are freed one by one, and in the kernel, where it costs
- * next to nothing.
- */
-static inline void section_enter(struct tree *tree)
-{
-#ifndef __KERNEL__
-	if (likely(!tree->each))
-		return;
-#endif
-	lath_reader_enter(tree->rcu);
-}
-
-static inline void section_exit(struct tree *tree)
-{
-#ifndef __KERNEL__
-	if (likely(!tree->each))
-		return;
-#endif
-	lath_reader_exit(tree->rcu);
 }
 
 /* Around a call that locks nodes, which fork() waits for (sys/thread.h). With LATH_ANY_CONTEXT
@@ -287,19 +226,30 @@ static inline struct node *leaf_right(struct node *leaf)
 }
 
 /* Copy entry i of a leaf. */
-static inline void item_of(const struct node *leaf, unsigned int i, bool ranges,
-			   struct lath_item *item)
+static inline void item_of(const struct node *leaf, unsigned int i, struct lath_item *item)
 {
 	lath_delay("found, not yet copied");
 	item->key = node_key(leaf, i);
-	item->size = node_size(leaf, i, ranges);
+	item->size = node_size(leaf, i);
 	item->value = node_value(leaf, i);
+}
+
+/* Does the tree hold ranges, or points? */
+static inline bool holds_ranges(const struct tree *tree)
+{
+	return tree->leaf_level == NODE_SIZES;
+}
+
+/* Has the tree gaps between the entries of its leaves (LATH_GAPPED)? */
+static inline bool gapped(const struct tree *tree)
+{
+	return tree->group == 1;
 }
 
 /* Is [key, key + size) a range this tree can hold? In the points layout size is 1. */
 static inline bool item_valid(const struct tree *tree, u64 key, u64 size)
 {
-	return size && size - 1 <= KEY_MAX - key && (tree->ranges || size == 1);
+	return size && size - 1 <= KEY_MAX - key && (holds_ranges(tree) || size == 1);
 }
 
 #endif /* LATH_INDEX_TREE_H */

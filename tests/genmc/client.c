@@ -461,7 +461,7 @@ static u64 contents(void)
 			unsigned int i = __ffs64(live);
 
 			state = with(state, (unsigned int)(node_key(leaf, i) / STEP),
-				     LAYOUT == LATH_POINTS ? 1 : node_size(leaf, i, true) / STEP,
+				     LAYOUT == LATH_POINTS ? 1 : node_side(leaf, i) / STEP,
 				     node_value(leaf, i));
 		}
 	return state;

@@ -5,7 +5,7 @@
  * and the summaries of trees with LATH_HOLES, for clients that do not search for holes.
  */
 #include "set/hole/lengths.h"
-#include "tree/step/change.h"
+#include "tree/watch/change.h"
 
 struct node *lath_hint_find_near(struct tree *tree, u64 key, struct node *leaf, u64 *lockword)
 {

@@ -261,8 +261,8 @@ static void clone_is_like(enum lath_layout layout, unsigned int flags,
 		add(key, 1);
 	assert(!lath_index_clone(&copy, &list, NULL));
 	assert(tree->small == from->small && tree->huge == from->huge);
-	assert(tree->ranges == from->ranges && tree->gapped == from->gapped);
-	assert(tree->allocator.alloc == from->allocator.alloc && tree->each == from->each);
+	assert(tree->leaf_level == from->leaf_level && tree->group == from->group);
+	assert(tree->allocator.alloc == from->allocator.alloc && tree->flags == from->flags);
 	assert(lath_index_count(&copy) == 100);
 	assert(lath_index_get(&copy, 7, &value) && value == 8);
 	lath_index_fini(&copy, NULL, NULL);

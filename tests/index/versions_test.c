@@ -51,7 +51,7 @@ static struct copy copy_of(struct node *node)
 	for (i = 0; i < NODE_CAP; i++)
 		if (node->live >> i & 1)
 			copy.pair[i] = (struct pair){ node_key(node, i),
-						      node->level ? node_value(node, i) : 0 };
+						      node_level(node) ? node_value(node, i) : 0 };
 	return copy;
 }
 
@@ -64,7 +64,7 @@ static void copy_all(void)
 			assert(nodes < MOST);
 			before[nodes++] = copy_of(node);
 		}
-		if (!first->level)
+		if (!node_level(first))
 			return;
 	}
 }
@@ -83,7 +83,7 @@ static void compare_all(unsigned int call)
 		changed++;
 		if (new.lockword == old->lockword) {
 			fprintf(stderr, "versions_test: call %u changes a node of level %u\n", call,
-				old->node->level);
+				node_level(old->node));
 			assert(new.lockword != old->lockword);
 		}
 	}

@@ -353,7 +353,7 @@ static struct lengths *make(struct tree *tree)
 	config.layout = LATH_POINTS;
 	config.rcu = tree->rcu;
 	config.allocator = tree->allocator.alloc ? &tree->allocator : NULL;
-	config.flags = tree->each ? LATH_NODE_EACH : 0;
+	config.flags = tree->flags & LATH_NODE_EACH;
 	if (!lath_index_init(&lengths->runs, &config))
 		return lengths;
 	lath_tree_block_free(tree, lengths, sizeof(*lengths));

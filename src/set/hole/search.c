@@ -96,7 +96,7 @@ static __always_inline enum result leaf_up(struct search *s, struct node *leaf, 
 		/* where `at` is inside the item, this is a large number, and there is no run */
 		if (unlikely(key - at >= size) && take_run_up(s, at, key))
 			return HOLE_HIT;
-		behind = key + node_size(leaf, entry, true);
+		behind = key + node_side(leaf, entry);
 		at = max(at, behind);
 	}
 	if (unlikely(!behind)) /* the last item ends with the key space */
@@ -111,7 +111,7 @@ static __always_inline enum result leaf_down(struct search *s, struct node *leaf
 
 	while (live) {
 		unsigned int entry = __fls64(live);
-		u64 key = node_key(leaf, entry), end = node_end(leaf, entry, true);
+		u64 key = node_key(leaf, entry), end = node_end(leaf, entry);
 
 		if (end < s->at && s->at - end >= s->size && take_run(s, end + 1, s->at, false))
 			return HOLE_HIT;
@@ -550,7 +550,7 @@ static bool search_span(struct search *s, u64 low, u64 last, bool up)
 /* Check a request and prepare the search: 0 | -EINVAL */
 static int search_begin(struct search *s, struct tree *tree, const struct lath_hole_request *want)
 {
-	if (!tree->holes || hole_begin(s, want))
+	if (!gap_kept(tree) || hole_begin(s, want))
 		return -EINVAL;
 	s->tree = tree;
 	s->slot = gap_slot(s->align + 1);

@@ -11,6 +11,7 @@
 #include "set/hole/place.h"
 #include "tree/way/locate.h"
 #include "tree/memory/pool.h"
+#include "tree/watch/gap.h"
 
 /* The largest size for which there is a hole, bit by bit. */
 static u64 largest_run(struct lath_index *index, u64 low, u64 high)
@@ -93,7 +94,7 @@ int lath_index_hole_stats(struct lath_index *public, uint64_t low, uint64_t high
 	struct lath_item item;
 	u64 last = high - 1, bytes = 0, leaves, first, end, i, key; /* high 0 is 2^64 */
 
-	if (!tree->holes || low > last)
+	if (!gap_kept(tree) || low > last)
 		return -EINVAL;
 	memset(stats, 0, sizeof(*stats));
 	stats->largest = largest_run(public, low, high);

@@ -11,7 +11,7 @@ int lath_wide_insert(struct tree *tree, const struct lath_item *item)
 	struct reserve reserve = { 0 };
 	int ret;
 
-	LATH_ASSERT(tree->leaf_side && !tree->ranges); /* else the word has no place */
+	LATH_ASSERT(tree->leaf_side && !holds_ranges(tree)); /* else the word has no place */
 	LATH_ASSERT(item->size <= KEY_MAX - item->key);
 	lath_call_enter();
 	ret = lath_insert_item(tree, item, NULL, &reserve);
@@ -25,12 +25,12 @@ int lath_wide_erase(struct tree *tree, const struct lath_item *item)
 	struct node *leaf;
 	int i, ret = -ENOENT;
 
-	LATH_ASSERT(tree->leaf_side && !tree->ranges);
+	LATH_ASSERT(tree->leaf_side && !holds_ranges(tree));
 	lath_call_enter();
 	leaf = locate_locked(tree, item->key, FOR_ERASE);
 	i = (int)node_find(leaf, item->key);
 	/* the first key alone does not name an interval: span and value have to be equal too */
-	if (i >= 0 && node_size(leaf, (unsigned int)i, true) == item->size &&
+	if (i >= 0 && node_side(leaf, (unsigned int)i) == item->size &&
 	    node_value(leaf, (unsigned int)i) == item->value)
 		ret = 0;
 	if (ret)
@@ -107,7 +107,7 @@ static u64 matching(const struct node *leaf, const struct wide_query *query, u64
 		live &= lath_ones(node_rank(leaf, query->to + 1));
 	for (; live; live &= live - 1) {
 		unsigned int i = __ffs64(live);
-		u64 end = node_key(leaf, i) + node_size(leaf, i, true);
+		u64 end = node_key(leaf, i) + node_side(leaf, i);
 
 		match |= (u64)(end - query->low <= reach) << i;
 	}
@@ -123,7 +123,7 @@ static size_t copy_matching(const struct node *leaf, u64 match, struct lath_item
 		unsigned int i = __ffs64(match);
 		u64 key = node_key(leaf, i);
 
-		found[n] = (struct lath_item){ key, key + node_size(leaf, i, true) + behind,
+		found[n] = (struct lath_item){ key, key + node_side(leaf, i) + behind,
 					       node_value(leaf, i) };
 	}
 	return n;

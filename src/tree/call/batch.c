@@ -146,7 +146,7 @@ static __always_inline void locate_all(struct tree *tree, unsigned int n, const 
 	struct hint_step at[BATCH_GROUP];
 
 	LATH_ASSERT(n && n <= BATCH_GROUP);
-	LATH_ASSERT(!tree->each || lath_reader_inside(tree->rcu));
+	LATH_ASSERT(nodes_stay(tree) || lath_reader_inside(tree->rcu));
 	if (!hint) {
 		descend_and_check(tree, n, key, stride, leaf, lockword);
 		return;
@@ -166,19 +166,19 @@ struct probe {
 	u64 equal; /* points layout, no pivots: the entries whose head is the key's */
 };
 
-static void prefetch_group(const struct node *leaf, u64 key, bool ranges)
+static void prefetch_group(const struct node *leaf, u64 key)
 {
 	unsigned int i = node_group(leaf, key);
 
 	prefetch((const char *)&leaf->pair[i]);
 	prefetch((const char *)&leaf->pair[i] + 64);
-	if (ranges)
+	if (node_has_sizes(leaf))
 		prefetch((const char *)&leaf->size[i]);
 }
 
 /* Search the heads or the pivots, and prefetch the pairs. */
 static __always_inline void probe_heads(struct probe *probe, struct node *leaf, u64 lockword,
-					u64 key, bool ranges)
+					u64 key)
 {
 	u8 h;
 
@@ -190,11 +190,11 @@ static __always_inline void probe_heads(struct probe *probe, struct node *leaf, 
 	probe->pivoted = node_pivoted(leaf);
 	/* no heads: the group of the key is known, the entry is not */
 	if (unlikely(probe->pivoted)) {
-		prefetch_group(leaf, key, ranges);
+		prefetch_group(leaf, key);
 		return;
 	}
 	h = node_head_of(leaf, key);
-	if (!ranges) {
+	if (!node_has_sizes(leaf)) {
 		probe->equal = lath_heads_equal(leaf->head, h);
 		if (probe->equal & READ_ONCE(leaf->live))
 			prefetch((char *)&leaf->pair[__ffs64(probe->equal) % NODE_CAP]);
@@ -211,10 +211,11 @@ static __always_inline void probe_heads(struct probe *probe, struct node *leaf, 
 }
 
 /* Returns the entry that covers key, or -1. */
-static __always_inline long probe_entry(const struct probe *probe, u64 key, bool ranges)
+static __always_inline long probe_entry(const struct probe *probe, u64 key)
 {
-	return ranges || probe->pivoted ? node_cover(probe->leaf, key, ranges)
-					: node_find_equal(probe->leaf, probe->equal, key);
+	return node_has_sizes(probe->leaf) || probe->pivoted
+		       ? node_cover(probe->leaf, key)
+		       : node_find_equal(probe->leaf, probe->equal, key);
 }
 
 /* Where results go: whole items, or values and hits. */
@@ -226,16 +227,16 @@ struct found {
 
 /* Look up one key in the leaf that was probed for it. Returns false if that leaf has changed, or
  * there is none. */
-static __always_inline bool probe_result(const struct tree *tree, const struct probe *probe,
-					 u64 key, const struct found *found, size_t at, bool *hit)
+static __always_inline bool probe_result(const struct probe *probe, u64 key,
+					 const struct found *found, size_t at, bool *hit)
 {
 	long i;
 
 	if (unlikely(!probe->leaf))
 		return false;
-	i = probe_entry(probe, key, tree->ranges);
+	i = probe_entry(probe, key);
 	if (i >= 0 && found->items) {
-		item_of(probe->leaf, (unsigned int)i, tree->ranges, &found->items[at]);
+		item_of(probe->leaf, (unsigned int)i, &found->items[at]);
 	} else if (i >= 0) {
 		lath_delay("found, not yet copied");
 		found->values[at] = READ_ONCE(probe->leaf->pair[i].value);
@@ -269,13 +270,13 @@ static __always_inline size_t lookup_group(struct tree *tree, unsigned int n, co
 
 	locate_all(tree, n, points, sizeof(*points), leaf, lockword);
 	for (i = 0; i < n; i++)
-		probe_heads(&probe[i], leaf[i], lockword[i], points[i], tree->ranges);
+		probe_heads(&probe[i], leaf[i], lockword[i], points[i]);
 	lath_delay("batch: leaves searched");
 	for (i = 0; i < n; i++) {
 		bool hit;
 
 		/* the leaf changed, or none was found: a lookup by itself answers */
-		if (unlikely(!probe_result(tree, &probe[i], points[i], found, at + i, &hit)))
+		if (unlikely(!probe_result(&probe[i], points[i], found, at + i, &hit)))
 			hit = lookup_again(tree, points[i], found, at + i);
 		/* a whole item says by its size that there is none */
 		if (!found->items)
@@ -336,12 +337,12 @@ static void prefetch_entries(const struct tree *tree, const struct node *leaf, u
 					    : lath_count_bits(node_match(leaf, key).lt);
 	const char *at, *end;
 
-	if (!tree->gapped) {		   /* most often the free position is behind all entries */
+	if (!gapped(tree)) {		   /* most often the free position is behind all entries */
 		i = min(i, NODE_CAP - 1u); /* a full leaf, or one that is being changed */
 		used = used < NODE_CAP ? used : NODE_CAP - 1;
 		for (; i <= used; i += 64 / sizeof(struct pair))
 			prefetch((const char *)&leaf->pair[i]);
-		if (tree->ranges)
+		if (tree->leaf_side)
 			prefetch((const char *)&leaf->size[used / 2]);
 		return;
 	}
@@ -424,7 +425,7 @@ static size_t insert_by_hint(struct tree *tree, const struct hint *hint, struct 
 	hint_begin_all(hint, m, &items->key, sizeof(*items), step);
 	/* near keys share leaves: the first insert brings the lines that the others need */
 	near = hint_near(m, step);
-	part = near || !tree->gapped ? BATCH_GROUP : INSERT_PART;
+	part = near || !gapped(tree) ? BATCH_GROUP : INSERT_PART;
 	/* a pipeline of three stages: two more rounds empty it */
 	for (i = 0; i < m + 2 * part; i += part) {
 		unsigned int next = i - part, now = i - 2 * part;
@@ -511,7 +512,7 @@ size_t lath_index_erase_batch(struct lath_index *index, size_t n, const uint64_t
 		section_enter(tree);
 		locate_all(tree, m, &keys[i], sizeof(*keys), leaf, lockwords);
 		for (j = 0; j < m; j++)
-			probe_heads(&probe, leaf[j], lockwords[j], keys[i + j], false);
+			probe_heads(&probe, leaf[j], lockwords[j], keys[i + j]);
 		/* one after the other, each with its own lock: none is held while the next one is
 		 * looked for */
 		for (j = 0; j < m; j++) {

@@ -11,12 +11,8 @@
 static void config_of(const struct tree *tree, struct lath_config *config)
 {
 	*config = (struct lath_config)LATH_CONFIG_INIT;
-	config->layout = tree->ranges ? LATH_RANGES : LATH_POINTS;
-	config->flags = (tree->huge ? LATH_HUGE_PAGES : 0) |
-			(tree->small && !tree->allocator.alloc ? LATH_SMALL_PAGES : 0) |
-			(tree->each ? LATH_NODE_EACH : 0) | (tree->holes ? LATH_HOLES : 0) |
-			(tree->ranks ? LATH_RANKS : 0) | (tree->gapped ? LATH_GAPPED : 0) |
-			any_context(tree);
+	config->layout = holds_ranges(tree) ? LATH_RANGES : LATH_POINTS;
+	config->flags = tree->flags & ~(unsigned int)LATH_SHARED;
 	/* the copy uses what the tree resolved: the flavour, and the caller's allocator */
 	config->rcu = tree->rcu;
 	config->allocator = tree->allocator.alloc ? &tree->allocator : NULL;

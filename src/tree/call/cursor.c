@@ -27,7 +27,7 @@ static void cursor_place(struct lath_cursor *cursor, struct tree *tree, u64 key)
 	cursor->leaf = NULL;
 	/* With LATH_NODE_EACH the leaf may be freed before the next step: that one looks for the
 	 * key. */
-	if (!tree->each) {
+	if (nodes_stay(tree)) {
 		leaf = locate(tree, key, FOR_READ, &cursor->lockword);
 		cursor->leaf = leaf;
 		cursor->entry = (int)node_find(leaf, key);
@@ -47,7 +47,7 @@ static bool step_in_leaf(struct lath_cursor *cursor, struct tree *tree, bool up,
 	struct node *leaf = cursor->leaf;
 	int i;
 
-	LATH_ASSERT(!leaf || !tree->each); /* where nodes are freed no leaf is remembered */
+	LATH_ASSERT(!leaf || nodes_stay(tree)); /* where nodes are freed no leaf is remembered */
 	if (!leaf ||
 	    smp_load_acquire(&leaf->lockword) != cursor->lockword) /* pairs with node_unlock */
 		return false;
@@ -55,7 +55,7 @@ static bool step_in_leaf(struct lath_cursor *cursor, struct tree *tree, bool up,
 	/* the leaf ends here: the caller goes on by key */
 	if (i < 0)
 		return false;
-	item_of(leaf, (unsigned int)i, tree->ranges, item);
+	item_of(leaf, (unsigned int)i, item);
 	if (!node_valid(leaf, cursor->lockword))
 		return false;
 	cursor->entry = i;
@@ -142,7 +142,7 @@ int lath_cursor_locked_floor(const struct lath_cursor *cursor, uint64_t key, str
 	/* the leaf is locked: what is read needs no validation, and stays true until the unlock */
 	i = (int)node_floor(leaf, key);
 	if (i >= 0)
-		item_of(leaf, (unsigned int)i, tree_of(cursor->index)->ranges, item);
+		item_of(leaf, (unsigned int)i, item);
 	return i >= 0;
 }
 

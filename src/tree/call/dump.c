@@ -24,7 +24,6 @@ struct dump {
 
 static void json_entries(const struct dump *dump, const struct node *node)
 {
-	bool sizes = !node_level(node) && dump->tree->ranges;
 	unsigned int i;
 
 	dump->write(dump->arg, "\"entries\":[");
@@ -32,7 +31,7 @@ static void json_entries(const struct dump *dump, const struct node *node)
 	 * place */
 	for (i = 0; i < node->used; i++)
 		PRINT(dump, "%s[%llu,%llu,%llu,%u]", i ? "," : "", U(node_key(node, i)),
-		      U(node_level(node) ? 0 : node_size(node, i, sizes)), U(node_value(node, i)),
+		      U(node_level(node) ? 0 : node_size(node, i)), U(node_value(node, i)),
 		      (unsigned int)(node->live >> i & 1));
 	dump->write(dump->arg, "]}\n");
 }
@@ -48,7 +47,7 @@ static void json_node(const struct dump *dump, struct node *node)
 	PRINT(dump, "\"low\":%llu,\"last\":%llu,\"version\":%llu,\"cap\":%u,\"used\":%u,",
 	      U(node->low), U(node->last), U(node->lockword / NODE_VERSION), node->cap, node->used);
 	PRINT(dump, "\"shift\":%u,\"base\":%llu,", node->shift, U(node->base));
-	if (dump->tree->holes)
+	if (gap_kept(dump->tree))
 		PRINT(dump, "\"room\":%llu,",
 		      U(gap_code_bound(gap_lane(gap_own(dump->tree, node), 0))));
 	PRINT(dump, "\"%s\":[", pivoted ? "pivots" : "heads");

@@ -4,17 +4,9 @@
  * (merge.c).
  */
 #include "tree/call/call.h"
-#include "tree/step/change.h"
+#include "tree/watch/change.h"
 #include "tree/way/locate.h"
 #include "tree/step/step.h"
-
-/* Slow ends of lath_leaf_erase: outlined, they need a read-side critical section. */
-static void raise_summaries(struct tree *tree, struct change_up *up)
-{
-	lath_reader_enter(tree->rcu);
-	change_raise(tree, up);
-	lath_reader_exit(tree->rcu);
-}
 
 static void note_sparse(struct tree *tree, u64 key)
 {
@@ -29,26 +21,21 @@ static __always_inline void erase_entry(struct tree *tree, struct node *leaf, in
 	u64 key = node_key(leaf, (unsigned int)i);
 	struct change_up up;
 	unsigned int count;
-	bool promised, marked;
+	bool marked;
 
 	lath_call_assert();
 	LATH_ASSERT(node_is_locked(leaf) && !node_level(leaf));
 	LATH_ASSERT(i >= 0 && leaf->live >> i & 1);
 	if (old)
-		item_of(leaf, (unsigned int)i, tree->ranges, old);
+		item_of(leaf, (unsigned int)i, old);
 	change_begin(tree);
 	node_erase(leaf, (unsigned int)i);
 	count = node_count(leaf);
-	promised = change_erased(tree, leaf, (unsigned int)i, &up);
+	change_erased(tree, leaf, (unsigned int)i, &up);
 	marked = leaf->counted;
 	node_unlock(leaf);
 	lath_delay("erased, summaries not yet raised");
-	if (!promised)
-		raise_summaries(tree, &up);
-	change_end(tree);
-	if (unlikely(tree->holes))
-		change_vacated_one(tree, key, &up);
-	change_number(tree, key, key, marked);
+	change_gone(tree, key, marked, &up);
 	/* `count` passes each of these once on its way down: a leaf is remembered once per visit */
 	if (unlikely(count == NODE_CAP / 4 || !count))
 		note_sparse(tree, key);
@@ -62,31 +49,29 @@ void lath_leaf_erase(struct tree *tree, struct node *leaf, int i, struct lath_it
 }
 
 /* The entry to erase for key, or -1. */
-static __always_inline int find_entry(const struct tree *tree, const struct node *leaf, u64 key,
-				      bool exact)
+static __always_inline int find_entry(const struct node *leaf, u64 key, bool exact)
 {
-	return (int)(exact ? node_find(leaf, key) : node_cover(leaf, key, tree->ranges));
+	return (int)(exact ? node_find(leaf, key) : node_cover(leaf, key));
 }
 
 /* Does entry i cover the key, or with `exact` begin there? */
-static __always_inline bool entry_serves(const struct tree *tree, const struct node *leaf,
-					 unsigned int i, u64 key, bool exact)
+static __always_inline bool entry_serves(const struct node *leaf, unsigned int i, u64 key,
+					 bool exact)
 {
-	return key - node_key(leaf, i) < (exact ? 1 : node_size(leaf, i, tree->ranges));
+	return key - node_key(leaf, i) < (exact ? 1 : node_size(leaf, i));
 }
 
 /* The same in a leaf that a finger led to. Queues and rows are erased from an end: that entry needs
  * no search. */
-static __always_inline int find_entry_near(const struct tree *tree, const struct node *leaf,
-					   u64 key, bool exact)
+static __always_inline int find_entry_near(const struct node *leaf, u64 key, bool exact)
 {
 	u64 live = READ_ONCE(leaf->live);
 
-	if (live && entry_serves(tree, leaf, __ffs64(live), key, exact))
+	if (live && entry_serves(leaf, __ffs64(live), key, exact))
 		return (int)__ffs64(live);
-	if (live && entry_serves(tree, leaf, __fls64(live), key, exact))
+	if (live && entry_serves(leaf, __fls64(live), key, exact))
 		return (int)__fls64(live);
-	return find_entry(tree, leaf, key, exact);
+	return find_entry(leaf, key, exact);
 }
 
 /* Erase entry i of the leaf, for the key, if the leaf's lockword is still this one. */
@@ -106,7 +91,7 @@ static __always_inline enum leaf_result erase_found(struct tree *tree, struct no
 enum leaf_result lath_leaf_erase_if(struct tree *tree, struct node *leaf, u64 lockword, u64 key,
 				    bool exact, struct lath_item *old)
 {
-	return erase_found(tree, leaf, lockword, find_entry(tree, leaf, key, exact), old);
+	return erase_found(tree, leaf, lockword, find_entry(leaf, key, exact), old);
 }
 
 /* Erase in a leaf that a finger leads to. LEAF_STALE: there is none. */
@@ -119,7 +104,7 @@ static __always_inline enum leaf_result erase_near(struct tree *tree, u64 key, b
 	if (!leaf)
 		return LEAF_STALE;
 	lath_delay("located, not yet searched");
-	return erase_found(tree, leaf, lockword, find_entry_near(tree, leaf, key, exact), old);
+	return erase_found(tree, leaf, lockword, find_entry_near(leaf, key, exact), old);
 }
 
 /* lath_erase_item(), inlined into the public calls. */
@@ -136,7 +121,7 @@ static __always_inline int erase_one(struct tree *tree, u64 key, bool exact, str
 	for (try = 0; try < READ_TRIES && result == LEAF_STALE; try++) {
 		leaf = lath_locate_far(tree, key, FOR_ERASE, &lockword);
 		lath_delay("located, not yet searched");
-		i = find_entry(tree, leaf, key, exact);
+		i = find_entry(leaf, key, exact);
 		result = erase_found(tree, leaf, lockword, i, old);
 	}
 	section_exit(tree);
@@ -144,7 +129,7 @@ static __always_inline int erase_one(struct tree *tree, u64 key, bool exact, str
 		return leaf_error(result);
 	/* other writers were faster each time: wait for the lock, then look */
 	leaf = locate_locked(tree, key, FOR_ERASE);
-	i = find_entry(tree, leaf, key, exact);
+	i = find_entry(leaf, key, exact);
 	if (i < 0) {
 		node_unlock_clean(leaf);
 		return -ENOENT;
@@ -191,11 +176,11 @@ static __always_inline int erase_expected(struct lath_index *index, u64 key, boo
 
 	locks_enter(tree);
 	leaf = locate_locked(tree, key, FOR_ERASE);
-	i = find_entry(tree, leaf, key, true);
+	i = find_entry(leaf, key, true);
 	if (i < 0) {
 		ret = -ENOENT;
 	} else {
-		item_of(leaf, (unsigned int)i, tree->ranges, &item);
+		item_of(leaf, (unsigned int)i, &item);
 		if (there)
 			*there = item;
 		if ((sized ? item.size : item.value) != expected)

@@ -10,7 +10,7 @@
  *                      (redistribute.c, post.c)
  */
 #include "tree/call/call.h"
-#include "tree/step/change.h"
+#include "tree/watch/change.h"
 #include "tree/step/step.h"
 #include "tree/way/locate.h"
 
@@ -27,11 +27,12 @@ static enum leaf_result insert_across(struct tree *tree, struct node *first,
 	struct node *last = lath_lock_until(first, end, &hit);
 	bool marked;
 
-	LATH_ASSERT(tree->ranges && end > first->last); /* else it does not cross the fence */
+	LATH_ASSERT(node_has_sizes(first) &&
+		    end > first->last); /* else it does not cross the fence */
 	LATH_ASSERT(lath_reader_inside(tree->rcu));
 	if (hit >= 0) {
 		if (conflict)
-			item_of(last, (unsigned int)hit, true, conflict);
+			item_of(last, (unsigned int)hit, conflict);
 		lath_unlock_clean(first, last);
 		return LEAF_CONFLICT;
 	}
@@ -48,8 +49,7 @@ static enum leaf_result insert_across(struct tree *tree, struct node *first,
 			 true);
 	marked = last->counted;
 	lath_finish_cover(tree, first, last, item->key, end);
-	change_inserted(tree, item->key, item->size);
-	change_number(tree, item->key, item->key, marked);
+	change_added(tree, item->key, item->size, marked);
 	return LEAF_DONE;
 }
 
@@ -134,8 +134,7 @@ bool lath_insert_back(struct tree *tree, struct gap_undo *undo, u64 value)
 	WRITE_ONCE(leaf->pair[undo->i].value, value);
 	node_revive(leaf, undo->i);
 	lath_gap_undo(tree, undo);
-	change_inserted(tree, undo->key, undo->size);
-	change_number(tree, undo->key, undo->key, marked);
+	change_added(tree, undo->key, undo->size, marked);
 	return true;
 }
 

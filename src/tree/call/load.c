@@ -3,7 +3,8 @@
  * load.c - fill an empty tree from sorted items: full leaves, full inner nodes, no searching.
  * Excludes all other calls.
  */
-#include "tree/step/change.h"
+#include "tree/watch/change.h"
+#include "tree/way/locate.h"
 #include "tree/step/step.h"
 
 /* 0 | -EINVAL (*bad: the index of the first item out of order, overlapping or invalid) */
@@ -52,7 +53,7 @@ static struct node *add_right(struct tree *tree, struct node *left, enum pool_ki
 	LATH_ASSERT(!left || (low && left->low < low && !left->right));
 	if (!node)
 		return NULL;
-	lath_node_init(node, level, low, KEY_MAX, NULL, 0);
+	lath_node_init(node, level ? level : tree->leaf_level, low, KEY_MAX, NULL, 0);
 	if (left) {
 		WRITE_ONCE(left->right, node);
 		WRITE_ONCE(left->last, low - 1);
@@ -75,7 +76,8 @@ static bool load_leaves(struct tree *tree, struct node *leaf, size_t n,
 			if (!leaf)
 				return false;
 		}
-		lath_node_append(leaf, items[i].key, items[i].size, items[i].value, tree->ranges);
+		lath_node_append(leaf, items[i].key, items[i].size, items[i].value,
+				 tree->leaf_side);
 	}
 	lath_node_reindex(leaf);
 	return true;
@@ -163,7 +165,7 @@ static int load(struct tree *tree, size_t n, const struct lath_item *items)
 		top = above;
 	}
 	smp_store_release(&tree->root, top); /* pairs with the load in descend */
-	change_filled(tree);
+	watch_filled(tree);
 	return 0;
 
 no_memory:

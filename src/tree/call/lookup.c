@@ -61,13 +61,13 @@ static struct node *lock_after_tries(struct tree *tree, u64 key)
 
 /* Look for point in the leaf that covers it. Returns true if nothing changed since; *ret: 0 |
  * -ENOENT. */
-static __always_inline bool look_in(const struct tree *tree, struct node *leaf, u64 lockword,
-				    u64 point, struct lath_item *found, int *ret)
+static __always_inline bool look_in(struct node *leaf, u64 lockword, u64 point,
+				    struct lath_item *found, int *ret)
 {
-	int i = (int)node_cover(leaf, point, tree->ranges);
+	int i = (int)node_cover(leaf, point);
 
 	if (i >= 0)
-		item_of(leaf, (unsigned int)i, tree->ranges, found);
+		item_of(leaf, (unsigned int)i, found);
 	*ret = i >= 0 ? 0 : -ENOENT;
 	return likely(node_valid(leaf, lockword));
 }
@@ -80,15 +80,15 @@ static int lookup_far(struct tree *tree, u64 point, struct lath_item *found)
 	u64 lockword;
 	int ret;
 
-	LATH_ASSERT(!tree->each || lath_reader_inside(tree->rcu));
+	LATH_ASSERT(nodes_stay(tree) || lath_reader_inside(tree->rcu));
 	for (try = 0; try < READ_TRIES; try++) {
 		leaf = lath_locate_far(tree, point, FOR_READ, &lockword);
-		if (look_in(tree, leaf, lockword, point, found, &ret))
+		if (look_in(leaf, lockword, point, found, &ret))
 			return ret;
 	}
 	leaf = lock_after_tries(tree, point);
 	/* under the lock the lockword cannot change: this look always counts */
-	look_in(tree, leaf, READ_ONCE(leaf->lockword), point, found, &ret);
+	look_in(leaf, READ_ONCE(leaf->lockword), point, found, &ret);
 	node_unlock_clean(leaf);
 	locks_exit(tree);
 	return ret;
@@ -102,7 +102,7 @@ static __always_inline bool lookup_near(struct tree *tree, u64 point, struct lat
 	u64 lockword;
 	struct node *leaf = finger_find(tree, point, &lockword);
 
-	return leaf && look_in(tree, leaf, lockword, point, found, ret);
+	return leaf && look_in(leaf, lockword, point, found, ret);
 }
 
 int lath_lookup_item(struct tree *tree, u64 point, struct lath_item *found)
@@ -152,7 +152,7 @@ int lath_index_get(struct lath_index *index, uint64_t point, uint64_t *value)
 
 	section_enter(tree);
 	leaf = locate(tree, point, FOR_READ, &lockword);
-	i = node_cover(leaf, point, tree->ranges);
+	i = node_cover(leaf, point);
 	if (i >= 0) {
 		lath_delay("found, not yet copied");
 		there = READ_ONCE(leaf->pair[i].value);
@@ -174,7 +174,7 @@ int lath_index_get(struct lath_index *index, uint64_t point, uint64_t *value)
 static bool pin_in(const struct tree *tree, struct node *leaf, u64 lockword, u64 point,
 		   const struct lath_pin *pin, struct lath_item *found, int *ret)
 {
-	if (!look_in(tree, leaf, lockword, point, found, ret))
+	if (!look_in(leaf, lockword, point, found, ret))
 		return false;
 	if (*ret)
 		return true;
@@ -228,14 +228,14 @@ int lath_index_lookup_pin(struct lath_index *index, uint64_t point, const struct
 
 /* Returns the first item of a leaf that starts in [key, last], or with `cover` one that starts
  * before key and reaches it; -1: not in this leaf; -2: neither in this leaf nor further right. */
-static int first_in_leaf(const struct node *leaf, bool ranges, u64 key, u64 last, bool cover)
+static int first_in_leaf(const struct node *leaf, u64 key, u64 last, bool cover)
 {
 	int i = node_floor(leaf, key);
 
 	if (i >= 0) {
 		u64 k = node_key(leaf, (unsigned int)i);
 
-		if (k == key || (cover && key - k < node_size(leaf, (unsigned int)i, ranges)))
+		if (k == key || (cover && key - k < node_size(leaf, (unsigned int)i)))
 			return i;
 	}
 	i = node_after(leaf, i);
@@ -259,9 +259,9 @@ static enum leaf_result seek_right(struct tree *tree, u64 key, u64 last, bool co
 
 		/* the item and the link are read before the lockword is compared: one comparison
 		 * says whether both are true */
-		i = first_in_leaf(leaf, tree->ranges, key, last, cover);
+		i = first_in_leaf(leaf, key, last, cover);
 		if (i >= 0)
-			item_of(leaf, (unsigned int)i, tree->ranges, found);
+			item_of(leaf, (unsigned int)i, found);
 		next = leaf_right(leaf);
 		if (!node_valid(leaf, lockword))
 			return LEAF_STALE;
@@ -291,14 +291,14 @@ static int seek_right_locked(struct tree *tree, u64 key, u64 last, bool cover,
 	int i;
 
 	for (;;) {
-		i = first_in_leaf(leaf, tree->ranges, key, last, cover);
+		i = first_in_leaf(leaf, key, last, cover);
 		if (i != -1)
 			break;
 		leaf = lock_right(leaf);
 		LATH_ASSERT(leaf); /* the rightmost leaf answers -2 */
 	}
 	if (i >= 0)
-		item_of(leaf, (unsigned int)i, tree->ranges, found);
+		item_of(leaf, (unsigned int)i, found);
 	lath_unlock_clean(first, leaf);
 	locks_exit(tree);
 	return i >= 0 ? 0 : -ENOENT;
@@ -361,7 +361,7 @@ static enum leaf_result seek_left(struct tree *tree, u64 key, struct lath_item *
 		/* an empty leaf, or one whose items are all above key: go on in the leaf before */
 		i = node_floor(leaf, key);
 		if (i >= 0)
-			item_of(leaf, (unsigned int)i, tree->ranges, found);
+			item_of(leaf, (unsigned int)i, found);
 		low = READ_ONCE(leaf->low);
 		if (!node_valid(leaf, lockword))
 			return LEAF_STALE;
@@ -394,7 +394,7 @@ static enum leaf_result floor_locked(struct tree *tree, u64 from, u64 key, struc
 		/* one further right is nearer to the key: it replaces what was found before */
 		if (i >= 0) {
 			result = LEAF_DONE;
-			item_of(leaf, (unsigned int)i, tree->ranges, found);
+			item_of(leaf, (unsigned int)i, found);
 		}
 		/* the leaf that covers key is the last one that can have a floor */
 		if (key <= leaf->last && !node_half_dead(leaf))

@@ -5,7 +5,7 @@
  * erase_range and clear work leaf by leaf. store_range locks all leaves of its range from left to
  * right and keeps them, so that it takes effect at one moment.
  */
-#include "tree/step/change.h"
+#include "tree/watch/change.h"
 #include "tree/step/step.h"
 #include "tree/way/locate.h"
 
@@ -13,9 +13,9 @@
 #define CARRY 16
 
 /* Returns the first live entry of the leaf that overlaps [key, last], or -1. */
-static int first_overlap(const struct node *leaf, bool ranges, u64 key, u64 last)
+static int first_overlap(const struct node *leaf, u64 key, u64 last)
 {
-	int i = (int)node_cover(leaf, key, ranges);
+	int i = (int)node_cover(leaf, key);
 
 	if (i < 0)
 		i = node_after(leaf, (int)node_floor(leaf, key));
@@ -29,14 +29,14 @@ static unsigned int erase_some(struct tree *tree, u64 key, u64 last, struct lath
 {
 	struct node *leaf = locate_locked(tree, key, FOR_ERASE);
 	unsigned int n = 0, count;
-	int i = first_overlap(leaf, tree->ranges, key, last);
+	int i = first_overlap(leaf, key, last);
 	bool marked = leaf->counted;
 
 	LATH_ASSERT(key <= last && lath_reader_inside(tree->rcu));
 	change_begin(tree);
 	for (; i >= 0 && n < CARRY && node_key(leaf, (unsigned int)i) <= last;
 	     i = node_after(leaf, i)) {
-		item_of(leaf, (unsigned int)i, tree->ranges, &carry[n++]);
+		item_of(leaf, (unsigned int)i, &carry[n++]);
 		node_erase(leaf, (unsigned int)i);
 	}
 	/* full: the leaf may have more, so the caller goes on behind the last item that was taken
@@ -44,17 +44,11 @@ static unsigned int erase_some(struct tree *tree, u64 key, u64 last, struct lath
 	*end = n == CARRY ? carry[n - 1].key + (carry[n - 1].size - 1) : leaf->last;
 	count = node_count(leaf);
 	/* the levels above are told with no lock held; the change is in flight until then */
-	if (n) {
-		node_unlock(leaf);
-		change_freed(tree, carry[0].key);
-	} else {
-		node_unlock_clean(leaf);
-	}
-	change_end(tree);
-	if (n) {
-		change_vacated(tree, carry, n);
-		change_number(tree, carry[0].key, carry[n - 1].key, marked);
-	}
+	node_unlock_as(leaf, n);
+	if (n)
+		change_freed(tree, carry, n, marked);
+	else
+		change_end(tree);
 	/* once per leaf, when it becomes sparse or empty: lath_merge_later() remembers it for a while */
 	if (n && (!count || (node_sparse(count) && !node_sparse(count + n))))
 		lath_merge_later(tree, key);
@@ -109,10 +103,9 @@ struct overlay {
 	bool right_moves;	/* that item begins in the range and must begin later */
 };
 
-static void overlay_leaf(const struct node *leaf, bool ranges, u64 key, u64 end,
-			 struct overlay *over)
+static void overlay_leaf(const struct node *leaf, u64 key, u64 end, struct overlay *over)
 {
-	int i = first_overlap(leaf, ranges, key, end);
+	int i = first_overlap(leaf, key, end);
 
 	memset(over, 0, sizeof(*over));
 	over->left = -1;
@@ -120,7 +113,7 @@ static void overlay_leaf(const struct node *leaf, bool ranges, u64 key, u64 end,
 		struct lath_item item;
 		u64 last;
 
-		item_of(leaf, (unsigned int)i, ranges, &item);
+		item_of(leaf, (unsigned int)i, &item);
 		last = item.key + item.size - 1;
 		/* it reaches beyond the range: its rest stays, as an item that begins there */
 		if (last > end) {
@@ -137,16 +130,15 @@ static void overlay_leaf(const struct node *leaf, bool ranges, u64 key, u64 end,
 }
 
 /* Cut and erase what one leaf has of [key, end]. each: called for erased items that end in it. */
-static void clear_leaf(struct node *leaf, bool ranges, u64 key, u64 end, lath_item_fn each,
-		       void *arg)
+static void clear_leaf(struct node *leaf, u64 key, u64 end, lath_item_fn each, void *arg)
 {
-	int i = first_overlap(leaf, ranges, key, end), next;
+	int i = first_overlap(leaf, key, end), next;
 
 	for (; i >= 0 && node_key(leaf, (unsigned int)i) <= end; i = next) {
 		struct lath_item item;
 
 		next = node_after(leaf, i);
-		item_of(leaf, (unsigned int)i, ranges, &item);
+		item_of(leaf, (unsigned int)i, &item);
 		/* it begins before the range, and is cut; what is behind the range is put back by
 		 * the caller */
 		if (item.key < key) {
@@ -162,15 +154,15 @@ static void clear_leaf(struct node *leaf, bool ranges, u64 key, u64 end, lath_it
 
 /* Clear the locked leaves [first, last] of what a range [key, end] covers, and let `last` cover the
  * range. */
-static void clear_leaves(struct node *first, struct node *last, bool ranges, u64 key, u64 end,
-			 lath_item_fn each, void *arg)
+static void clear_leaves(struct node *first, struct node *last, u64 key, u64 end, lath_item_fn each,
+			 void *arg)
 {
 	struct node *leaf = first;
 
 	LATH_ASSERT(end >= last->low && end <= last->last);
 	for (;; leaf = leaf_right(leaf)) {
 		LATH_ASSERT(node_is_locked(leaf));
-		clear_leaf(leaf, ranges, key, end, each, arg);
+		clear_leaf(leaf, key, end, each, arg);
 		if (leaf == last)
 			break;
 	}
@@ -183,7 +175,7 @@ static int store(struct tree *tree, const struct lath_item *item, lath_item_fn e
 		 struct reserve *reserve)
 {
 	u64 key = item->key, end = key + item->size - 1;
-	bool ranges = tree->ranges, marked;
+	bool marked;
 
 	for (;;) {
 		struct node *first = locate_locked(tree, key, FOR_ERASE), *last = first;
@@ -192,7 +184,7 @@ static int store(struct tree *tree, const struct lath_item *item, lath_item_fn e
 
 		while (end > last->last || node_half_dead(last))
 			last = lock_right(last);
-		overlay_leaf(last, ranges, key, end, &over);
+		overlay_leaf(last, key, end, &over);
 		count = node_count(last) - over.covered - over.right_moves + 1 + !!over.right.size;
 		LATH_ASSERT(count && count <= node_count(last) + 2u);
 		/* before anything is erased: an erased item cannot be put back without memory */
@@ -206,18 +198,19 @@ static int store(struct tree *tree, const struct lath_item *item, lath_item_fn e
 		/* fences will move: lath_finish_cover() ends this change */
 		if (first != last)
 			change_begin(tree);
-		clear_leaves(first, last, ranges, key, end, each, arg);
+		clear_leaves(first, last, key, end, each, arg);
 		if (over.right.size)
 			lath_node_insert(last, node_rank(last, over.right.key), over.right.key,
-					 over.right.size, over.right.value, ranges);
-		lath_node_insert(last, node_rank(last, key), key, item->size, item->value, ranges);
+					 over.right.size, over.right.value, tree->leaf_side);
+		lath_node_insert(last, node_rank(last, key), key, item->size, item->value,
+				 tree->leaf_side);
 		marked = last->counted;
 		if (first == last)
 			node_unlock(first);
 		else
 			lath_finish_cover(tree, first, last, key, end);
 		/* with no lock held: the index by length takes its own locks */
-		change_inserted(tree, key, item->size);
+		change_added(tree, key, item->size, false);
 		change_number(tree, key, over.right.size ? end + 1 : end, marked);
 		return 0;
 	}

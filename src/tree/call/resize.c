@@ -3,7 +3,7 @@
  * resize.c - calls that change the extent of an item: resize, split, erase_part, join.
  */
 #include "tree/call/call.h"
-#include "tree/step/change.h"
+#include "tree/watch/change.h"
 #include "tree/step/step.h"
 #include "tree/way/locate.h"
 
@@ -14,7 +14,7 @@ static void resize_inside(struct tree *tree, struct node *leaf, unsigned int i, 
 	struct lath_item rest = { .key = key + size, .size = was - size };
 	bool shrinks = size < was;
 
-	LATH_ASSERT(node_is_locked(leaf) && tree->ranges && leaf->live >> i & 1);
+	LATH_ASSERT(node_is_locked(leaf) && node_has_sizes(leaf) && leaf->live >> i & 1);
 	LATH_ASSERT(size && size - 1 <= leaf->last - key);
 	if (shrinks)
 		change_begin(tree);
@@ -23,11 +23,9 @@ static void resize_inside(struct tree *tree, struct node *leaf, unsigned int i, 
 	/* Keys that became free must be promised above; a promise that is too large now is only
 	 * looked at without result. */
 	if (shrinks) {
-		change_freed(tree, key);
-		change_end(tree);
-		change_vacated(tree, &rest, 1);
+		change_freed(tree, &rest, 1, false);
 	} else if (size > was) {
-		change_inserted(tree, key + was, size - was);
+		change_added(tree, key + was, size - was, false);
 	}
 }
 
@@ -41,7 +39,7 @@ static void resize_across(struct tree *tree, struct node *first, struct node *la
 	LATH_ASSERT(node_is_locked(first) && node_is_locked(last) && first != last);
 	LATH_ASSERT(first->live >> i & 1 && !node_full(last));
 	change_begin(tree);
-	item_of(first, i, true, &item);
+	item_of(first, i, &item);
 	node_erase(first, i);
 	lath_cover_from(first, last, item.key);
 	lath_node_insert(last, node_rank(last, item.key), item.key, size, item.value, true);
@@ -84,7 +82,7 @@ static int resize(struct tree *tree, u64 key, u64 size, struct reserve *reserve)
 		if (!node_full(last)) {
 			was = first->size[i];
 			resize_across(tree, first, last, (unsigned int)i, size);
-			change_inserted(tree, key + was, size - was);
+			change_added(tree, key + was, size - was, false);
 			return 0;
 		}
 		/* it has unlocked all, and the leaves have other entries: begin again */
@@ -100,7 +98,7 @@ int lath_index_resize(struct lath_index *index, uint64_t key, uint64_t size)
 	struct reserve reserve = { 0 };
 	int ret;
 
-	if (!item_valid(tree, key, size) || !tree->ranges)
+	if (!item_valid(tree, key, size) || !holds_ranges(tree))
 		return -EINVAL;
 	call_enter(tree);
 	ret = resize(tree, key, size, &reserve);
@@ -115,7 +113,7 @@ static int split(struct tree *tree, u64 at, u64 value, struct reserve *reserve)
 {
 	for (;;) {
 		struct node *leaf = locate_locked(tree, at, FOR_ERASE);
-		int i = (int)node_cover(leaf, at, tree->ranges), ret;
+		int i = (int)node_cover(leaf, at), ret;
 		u64 key, end;
 		bool marked;
 
@@ -131,7 +129,7 @@ static int split(struct tree *tree, u64 at, u64 value, struct reserve *reserve)
 			continue;
 		}
 		key = node_key(leaf, (unsigned int)i);
-		end = node_end(leaf, (unsigned int)i, true);
+		end = node_end(leaf, (unsigned int)i);
 		LATH_ASSERT(key < at && at <= end && end <= leaf->last);
 		/* both under one lock: no reader sees the item without its second half */
 		WRITE_ONCE(leaf->size[i], at - key);
@@ -174,9 +172,7 @@ static void erase_inside(struct tree *tree, struct node *leaf, unsigned int i,
 	if (tail)
 		lath_node_insert(leaf, node_rank(leaf, next), next, tail, there->value, true);
 	node_unlock(leaf);
-	change_freed(tree, part->key);
-	change_end(tree);
-	change_vacated(tree, part, 1);
+	change_freed(tree, part, 1, false);
 	if (head && tail) /* one item more */
 		change_number(tree, next, next, marked);
 }
@@ -187,11 +183,11 @@ static int erase_part(struct tree *tree, const struct lath_item *part, struct la
 {
 	for (;;) {
 		struct node *leaf = locate_locked(tree, part->key, FOR_ERASE);
-		int i = (int)node_cover(leaf, part->key, tree->ranges), ret = -ENOENT;
+		int i = (int)node_cover(leaf, part->key), ret = -ENOENT;
 		u64 head = 0;
 
 		if (i >= 0) {
-			item_of(leaf, (unsigned int)i, tree->ranges, there);
+			item_of(leaf, (unsigned int)i, there);
 			head = part->key - there->key;
 			if (part->size <= there->size - head)
 				ret = there->value == part->value ? 0 : -EAGAIN;
@@ -247,10 +243,10 @@ static bool lock_pair(struct tree *tree, u64 at, struct meeting *two)
 {
 	struct node *first = locate_locked(tree, at - 1, FOR_ERASE), *last = first;
 
-	two->left = (int)node_cover(first, at - 1, true);
+	two->left = (int)node_cover(first, at - 1);
 	two->right = -1;
 	/* the right item begins in this leaf, or in the next one that covers keys */
-	if (two->left >= 0 && node_end(first, (unsigned int)two->left, true) == at - 1) {
+	if (two->left >= 0 && node_end(first, (unsigned int)two->left) == at - 1) {
 		while (at > last->last || node_half_dead(last))
 			last = lock_right(last);
 		two->right = (int)node_find(last, at);
@@ -298,12 +294,12 @@ int lath_index_join(struct lath_index *index, uint64_t at,
 	struct meeting two;
 	int ret = -ENOENT;
 
-	if (!tree->ranges)
+	if (!holds_ranges(tree))
 		return -EINVAL;
 	call_enter(tree);
 	if (at && lock_pair(tree, at, &two)) {
-		item_of(two.first, (unsigned int)two.left, true, &left);
-		item_of(two.last, (unsigned int)two.right, true, &right);
+		item_of(two.first, (unsigned int)two.left, &left);
+		item_of(two.last, (unsigned int)two.right, &right);
 		/* together they would be the whole key space, whose size is not a 64-bit number */
 		if (!(left.size + right.size))
 			ret = -EINVAL;

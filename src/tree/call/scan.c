@@ -151,7 +151,7 @@ static __always_inline size_t copy_entries(const struct scan *scan, u64 live,
 		unsigned int i = __ffs64(live);
 
 		if (sink->items) {
-			item_of(leaf, i, scan->tree->ranges, &sink->items[n++]);
+			item_of(leaf, i, &sink->items[n++]);
 		} else {
 			lath_delay("found, not yet copied");
 			if (sink->keys)
@@ -309,8 +309,8 @@ int lath_index_visit_values(struct lath_index *index, uint64_t from, uint64_t la
 
 /* Copy the items of one leaf that start in [first, from], the highest first. Returns their
  * number. */
-static size_t copy_leaf_back(const struct node *leaf, bool ranges, u64 from, u64 first,
-			     struct lath_item *items, size_t max)
+static size_t copy_leaf_back(const struct node *leaf, u64 from, u64 first, struct lath_item *items,
+			     size_t max)
 {
 	int i = (int)node_floor(leaf, from);
 	size_t n = 0;
@@ -320,7 +320,7 @@ static size_t copy_leaf_back(const struct node *leaf, bool ranges, u64 from, u64
 		/* entries are in order: no further one is in the range */
 		if (node_key(leaf, (unsigned int)i) < first)
 			break;
-		item_of(leaf, (unsigned int)i, ranges, &items[n++]);
+		item_of(leaf, (unsigned int)i, &items[n++]);
 	}
 	return n;
 }
@@ -333,7 +333,7 @@ static size_t scan_back(struct tree *tree, u64 from, u64 first, struct lath_item
 	for (;;) {
 		u64 lockword, low;
 		struct node *leaf = locate(tree, from, FOR_READ, &lockword);
-		size_t m = copy_leaf_back(leaf, tree->ranges, from, first, items + n, max - n);
+		size_t m = copy_leaf_back(leaf, from, first, items + n, max - n);
 
 		low = READ_ONCE(leaf->low);
 		/* n has not grown: what was copied from the leaf is overwritten */

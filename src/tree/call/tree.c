@@ -2,7 +2,8 @@
 /*
  * tree.c - the beginning and the end of a tree; counts and statistics.
  */
-#include "tree/step/change.h"
+#include "tree/watch/change.h"
+#include "tree/way/locate.h"
 #include "tree/memory/pool.h"
 #include "tree/call/config.h"
 
@@ -46,36 +47,41 @@ int lath_config_read(struct lath_config *to, const struct lath_config *from)
 
 static void apply_config(struct tree *tree, const struct lath_config *config, bool wide)
 {
-	unsigned int most;
+	unsigned int flags = config->flags, most = MOST_STRIPES;
 
 	memset(tree, 0, sizeof(*tree));
-	tree->ranges = config->layout == LATH_RANGES;
-	tree->each = config->flags & LATH_NODE_EACH;
-	tree->huge = config->flags & LATH_HUGE_PAGES && !config->allocator;
-	tree->small = config->flags & LATH_SMALL_PAGES || config->allocator;
-	tree->holes = config->flags & LATH_HOLES;
-	tree->ranks = config->flags & LATH_RANKS;
-	tree->gapped = config->flags & (LATH_GAPPED | LATH_HOLES);
+	tree->flags = (u16)flags;
+	LATH_ASSERT(tree->flags == flags);
+	/* no large chunks where they would take too long to get */
+	tree->huge = flags & LATH_HUGE_PAGES && !config->allocator && !any_context(tree);
+	tree->small = flags & LATH_SMALL_PAGES || config->allocator;
+	tree->holes = flags & LATH_HOLES;
+	tree->ranks = flags & LATH_RANKS;
+	tree->group = flags & (LATH_GAPPED | LATH_HOLES) ? 1 : SPLIT_GROUP;
+	if (config->layout == LATH_RANGES)
+		tree->leaf_level = NODE_SIZES;
 	/* redistribution leaves leaves 7/8 full; the entries of a gapped leaf are all over it. With
 	 * LATH_HOLES the summary of each leaf that changes has to be measured: two are cheaper than
 	 * five */
-	tree->leaf_fill = tree->gapped ? NODE_CAP : NODE_CAP * 7 / 8;
-	tree->leaf_side = tree->ranges || wide;
-	tree->inner_side = tree->holes ? SIDE_WORDS : tree->ranks;
-	most = tree->holes ? MOST_STRIPES_OF_HOLES : MOST_STRIPES;
+	tree->leaf_fill = gapped(tree) ? NODE_CAP : NODE_CAP * 7 / 8;
+	tree->leaf_side = tree->leaf_level || wide;
+	if (flags & LATH_RANKS)
+		tree->inner_side = 1;
+	if (flags & LATH_HOLES) {
+		tree->inner_side = SIDE_WORDS;
+		most = MOST_STRIPES_OF_HOLES;
+	}
 	while (tree->stripe_mask + 1u < LATH_STRIPES && tree->stripe_mask + 1u < most)
 		tree->stripe_mask = (u8)(2 * tree->stripe_mask + 1);
 	LATH_ASSERT(tree->leaf_side <= 1 && tree->leaf_fill <= NODE_CAP);
 	tree->rcu = config->rcu ? config->rcu : &lath_rcu_auto;
 	if (config->allocator)
 		tree->allocator = *config->allocator;
-	if (config->flags & LATH_SHARED)
+	if (flags & LATH_SHARED)
 		tree->shared_allocator = config->allocator;
-	tree->id = config->flags & LATH_SHARED ? config->id : lath_fetch_add(&next_id, 1);
+	tree->id = flags & LATH_SHARED ? config->id : lath_fetch_add(&next_id, 1);
 #ifdef __KERNEL__
-	tree->any = config->flags & LATH_ANY_CONTEXT;
-	tree->huge &= !tree->any; /* no large chunks, which take long to get */
-	if (tree->any && !config->allocator)
+	if (any_context(tree) && !config->allocator)
 		lath_any_allocator(&tree->allocator, config->gfp);
 #endif
 	lath_spin_init_any(&tree->root_lock, any_context(tree));
@@ -121,7 +127,7 @@ int lath_index_init(struct lath_index *index, const struct lath_config *config)
 }
 
 /* Changes with what the bytes of an index mean. */
-#define LAYOUT 2u
+#define LAYOUT 3u
 
 uint32_t lath_index_layout(void)
 {
@@ -139,25 +145,6 @@ void lath_index_prepare(struct lath_index *index)
 	lath_hint_build(tree_of(index));
 }
 
-/* Free all nodes one by one, level by level (LATH_NODE_EACH). */
-static void free_nodes(struct tree *tree)
-{
-	struct node *down = tree->root;
-
-	while (down) {
-		struct node *node = down, *right;
-		enum pool_kind kind = node_level(node) ? POOL_INNER : POOL_LEAF;
-
-		LATH_ASSERT(!node->low); /* the first one of a level */
-		/* read before the node is freed; the loop below goes along the level */
-		down = kind == POOL_INNER ? node_child(node, __ffs64(node->live)) : NULL;
-		for (; node; node = right) {
-			right = node->right;
-			lath_node_free(tree, kind, node);
-		}
-	}
-}
-
 static void call_for_items(struct tree *tree, lath_item_fn each, void *arg)
 {
 	struct node *leaf;
@@ -168,7 +155,7 @@ static void call_for_items(struct tree *tree, lath_item_fn each, void *arg)
 		for (; live; live &= live - 1) {
 			struct lath_item item;
 
-			item_of(leaf, __ffs64(live), tree->ranges, &item);
+			item_of(leaf, __ffs64(live), &item);
 			each(arg, &item);
 		}
 	}
@@ -181,9 +168,6 @@ void lath_index_fini(struct lath_index *index, lath_item_fn each, void *arg)
 
 	if (each)
 		call_for_items(tree, each, arg);
-	/* else the nodes are parts of chunks, which lath_pools_fini() frees */
-	if (tree->each)
-		free_nodes(tree);
 	if (tree->watcher)
 		tree->watcher->calls->end(tree);
 	lath_hint_fini(tree);
@@ -286,8 +270,8 @@ uint64_t lath_index_count(struct lath_index *index)
 	struct tree *tree = tree_of(index);
 	u64 count, no_downlink;
 
-	if (tree->ranks)
-		return lath_count_all(tree);
+	if (lath_count_all(tree, &count))
+		return count;
 	lath_reader_enter(tree->rcu);
 	count_level(tree, 0, &count, &no_downlink);
 	lath_reader_exit(tree->rcu);
@@ -296,12 +280,9 @@ uint64_t lath_index_count(struct lath_index *index)
 
 u64 lath_tree_bytes(struct tree *tree)
 {
-	struct watcher *watcher = watcher_of(tree);
-
 	/* sums of counters that others change: each is true at some time during the call */
 	return READ_ONCE(tree->pool[POOL_LEAF].bytes) + READ_ONCE(tree->pool[POOL_INNER].bytes) +
-	       lath_hint_bytes(tree) + lath_stripes_bytes(tree) +
-	       (watcher ? watcher->calls->bytes(tree) : 0);
+	       lath_hint_bytes(tree) + lath_stripes_bytes(tree) + watch_bytes(tree);
 }
 
 static void add_counts(struct lath_index_stats *stats, const struct counts *counts)

@@ -11,7 +11,7 @@
  * The call keeps no lock between two nodes and does not wait for readers. One thread at a time
  * trims an index.
  */
-#include "tree/step/change.h"
+#include "tree/watch/change.h"
 #include "tree/way/locate.h"
 #include "tree/step/step.h"
 #include "tree/memory/pool.h"

@@ -18,7 +18,7 @@ static int replace(struct tree *tree, u64 key, const u64 *expected, u64 value,
 	i = (int)node_find(leaf, key);
 	if (i >= 0) {
 		if (old)
-			item_of(leaf, (unsigned int)i, tree->ranges, old);
+			item_of(leaf, (unsigned int)i, old);
 		ret = expected && node_value(leaf, (unsigned int)i) != *expected ? -EAGAIN : 0;
 	}
 	/* unlock as changed only if it was: readers of the leaf need not begin again */

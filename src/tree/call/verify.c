@@ -33,7 +33,7 @@ struct report {
 
 #define U(x) ((unsigned long long)(x))
 
-static int check_entries(const struct node *leaf, bool ranges, struct report *report)
+static int check_entries(const struct node *leaf, struct report *report)
 {
 	unsigned int i;
 	u64 prev = 0;
@@ -57,7 +57,7 @@ static int check_entries(const struct node *leaf, bool ranges, struct report *re
 		if (any_live && key <= end)
 			BROKEN(report, 4, "entry %u: key %llx inside a range that ends at %llx", i,
 			       U(key), U(end));
-		end = node_end(leaf, i, ranges);
+		end = node_end(leaf, i);
 		any_live = true;
 		if (end < key)
 			BROKEN(report, 4, "entry %u: key %llx has size 0 or wraps", i, U(key));
@@ -99,7 +99,7 @@ static int check_pivots(const struct node *node, struct report *report)
 	return 0;
 }
 
-static int check_leaves(struct tree *tree, struct node *leaf, int level, struct report *report)
+static int check_leaves(struct node *leaf, int level, struct report *report)
 {
 	u64 next_low = 0;
 	bool ended = false;
@@ -122,7 +122,7 @@ static int check_leaves(struct tree *tree, struct node *leaf, int level, struct 
 			BROKEN(report, 2, "a half-dead leaf has entries");
 		}
 		if (level >= 2)
-			ret = check_entries(leaf, tree->ranges, report);
+			ret = check_entries(leaf, report);
 		if (level >= 3 && !ret)
 			ret = node_pivoted(leaf) ? check_pivots(leaf, report)
 						 : check_heads(leaf, report);
@@ -210,8 +210,7 @@ static int check_descents(struct tree *tree, struct node *leaf, struct report *r
 
 			/* the first and the last key of each item: both searches of a leaf */
 			if (at != leaf || node_find(leaf, key) != (int)i ||
-			    node_cover(leaf, node_end(leaf, i, tree->ranges), tree->ranges) !=
-				    (int)i)
+			    node_cover(leaf, node_end(leaf, i)) != (int)i)
 				BROKEN(report, 10, "key %llx is there but not found", U(key));
 		}
 	}
@@ -284,7 +283,6 @@ int lath_index_verify(struct lath_index *index, int level, char *text, size_t te
 	struct tree *tree = tree_of(index);
 	struct report report = { text, text_size };
 	struct node *node = tree->root;
-	bool holes = level >= 5 && tree->holes;
 	struct gap_slack slack = { 0 };
 	int ret = 0;
 
@@ -292,22 +290,22 @@ int lath_index_verify(struct lath_index *index, int level, char *text, size_t te
 	while (node_level(node)) {
 		if (level >= 4)
 			ret = check_inners(node, &report);
-		if (!ret && holes)
+		if (!ret && level >= 5)
 			ret = check_holes(tree, node, &slack, &report);
-		if (!ret && level >= 5 && tree->ranks)
+		if (!ret && level >= 5)
 			ret = check_counts(tree, node, &report);
 		if (ret)
 			return ret;
 		node = node_child(node, __ffs64(node->live));
 	}
-	ret = check_leaves(tree, node, level, &report);
+	ret = check_leaves(node, level, &report);
 	if (!ret && level >= 5)
 		ret = check_descents(tree, node, &report);
-	if (!ret && holes)
+	if (!ret && level >= 5)
 		ret = check_holes(tree, node, &slack, &report);
-	if (!ret && holes)
+	if (!ret && level >= 5)
 		ret = check_watcher(tree, &report);
-	if (!ret && level >= 6 && holes)
+	if (!ret && level >= 6 && gap_kept(tree))
 		ret = check_slack(tree, &slack, &report);
 	return ret;
 }

@@ -101,7 +101,8 @@ void *lath_tree_block_alloc(struct tree *tree, size_t size, bool huge)
 
 	if (allocator->alloc)
 		return allocator->alloc(allocator->ctx, size, 64);
-	return tree->each ? lath_block_alloc(size) : lath_pages_alloc(size, huge);
+	return !nodes_stay(tree) ? lath_block_alloc(size)
+				 : lath_pages_alloc(size, huge && !tree->small);
 }
 
 void lath_tree_block_free(struct tree *tree, void *block, size_t size)
@@ -110,7 +111,7 @@ void lath_tree_block_free(struct tree *tree, void *block, size_t size)
 
 	if (allocator->alloc)
 		allocator->free(allocator->ctx, block, size);
-	else if (tree->each)
+	else if (!nodes_stay(tree))
 		lath_block_free(block);
 	else
 		lath_pages_free(block, size);
@@ -202,10 +203,32 @@ static void chunk_free(struct tree *tree, struct chunk *chunk)
 	small_free(tree, chunk, sizeof(*chunk));
 }
 
+/* Free all nodes one by one, level by level (LATH_NODE_EACH). */
+static void free_nodes(struct tree *tree)
+{
+	struct node *down = tree->root;
+
+	while (down) {
+		struct node *node = down, *right;
+		enum pool_kind kind = node_level(node) ? POOL_INNER : POOL_LEAF;
+
+		LATH_ASSERT(!node->low); /* the first one of a level */
+		/* read before the node is freed; the loop below goes along the level */
+		down = kind == POOL_INNER ? node_child(node, __ffs64(node->live)) : NULL;
+		for (; node; node = right) {
+			right = node->right;
+			lath_node_free(tree, kind, node);
+		}
+	}
+}
+
 void lath_pools_fini(struct tree *tree)
 {
 	int kind;
 
+	/* else the nodes are parts of chunks */
+	if (!nodes_stay(tree))
+		free_nodes(tree);
 	/* callbacks put nodes back into their pools: before the pools end */
 	if (READ_ONCE(tree->retired))
 		lath_retire_drain(tree->rcu);
@@ -488,7 +511,7 @@ static void become_large(struct tree *tree)
 	/* several threads may come here at once: the first one's stripes stay, the others free
 	 * theirs */
 	if (!tree->stripe) {
-		tree->stripe = fresh;
+		smp_store_release(&tree->stripe, fresh); /* pairs with all_stripes */
 		fresh = NULL;
 	}
 	if (tree->stripe)
@@ -591,7 +614,7 @@ struct node *lath_node_alloc(struct tree *tree, enum pool_kind kind)
 
 	lath_call_enter();
 	/* else in a loop: other threads may empty a new chunk before this one takes a node of it */
-	if (tree->each)
+	if (!nodes_stay(tree))
 		node = node_alloc_each(tree, pool);
 	else
 		while (!(node = take(tree, kind)) && pool_extend(pool))
@@ -625,11 +648,11 @@ static struct node *alloc_small(struct tree *tree)
 
 struct node *lath_node_alloc_first(struct tree *tree)
 {
-	bool small = !tree->leaf_side && !tree->gapped && !tree->each && !tree->huge;
+	bool small = !tree->leaf_side && !gapped(tree) && nodes_stay(tree) && !tree->huge;
 	struct node *node = small ? alloc_small(tree) : lath_node_alloc(tree, POOL_LEAF);
 
 	if (node)
-		lath_node_init(node, 0, 0, KEY_MAX, NULL, 0);
+		lath_node_init(node, tree->leaf_level, 0, KEY_MAX, NULL, 0);
 	if (node && small)
 		node->cap = NODE_FIRST;
 	return node;
@@ -660,7 +683,7 @@ static void pool_return(struct pool *pool, struct chunk *chunk, struct node *nod
 void lath_node_free(struct tree *tree, enum pool_kind kind, struct node *node)
 {
 	lath_call_enter();
-	pool_return(&tree->pool[kind], tree->each ? NULL : node->chunk, node);
+	pool_return(&tree->pool[kind], !nodes_stay(tree) ? NULL : node->chunk, node);
 	lath_call_exit();
 }
 
@@ -678,7 +701,7 @@ static void node_retired(struct lath_rcu_head *head)
 
 void lath_node_retire(struct tree *tree, enum pool_kind kind, struct node *node)
 {
-	struct chunk *chunk = tree->each ? NULL : node->chunk;
+	struct chunk *chunk = !nodes_stay(tree) ? NULL : node->chunk;
 
 	LATH_ASSERT(node_dead(READ_ONCE(node->lockword)) &&
 		    !(READ_ONCE(node->lockword) & NODE_LOCKED));
@@ -753,7 +776,7 @@ struct chunk *lath_pool_leave(struct tree *tree, enum pool_kind kind)
 	unsigned int eighths, i;
 	u64 kept;
 
-	if (!LATH_DISCARDS || tree->each || allocator_of(tree)->alloc)
+	if (!LATH_DISCARDS || !nodes_stay(tree) || allocator_of(tree)->alloc)
 		return NULL;
 	/* spare leaves count as in use: they would keep their chunks from leaving */
 	for (i = 0; stripe && i <= tree->stripe_mask; i++)

@@ -6,7 +6,8 @@
 #ifndef LATH_INDEX_POOL_H
 #define LATH_INDEX_POOL_H
 
-#include "tree/tree.h"
+#include "tree/memory/section.h"
+#include "tree/memory/stripe.h"
 
 /* Memory that the tree keeps until its end, aligned to 64 bytes; NULL if there is none. No lock
  * held. */

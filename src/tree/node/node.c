@@ -186,7 +186,7 @@ void lath_node_init(struct node *node, unsigned int level, u64 low, u64 last, st
 	WRITE_ONCE(node->base, low);
 	WRITE_ONCE(node->level, (u8)level);
 	WRITE_ONCE(node->cap, NODE_CAP);
-	WRITE_ONCE(node->shift, level ? NODE_PIVOTED : (u8)shift);
+	WRITE_ONCE(node->shift, node_level(node) ? NODE_PIVOTED : (u8)shift);
 	WRITE_ONCE(node->used, 0);
 	WRITE_ONCE(node->run, 0);
 	/* `at` + 1 is position 0: a first insert there begins a run of ascending keys */
@@ -349,7 +349,7 @@ static void scale_to(struct node *node, u64 first, u64 last)
 
 void lath_node_reindex(struct node *node)
 {
-	if (node->level)
+	if (node_level(node))
 		set_pivots(node, 0);
 	else if (node->used)
 		scale_to(node, node_key(node, 0), node_key(node, node->used - 1));
@@ -480,7 +480,7 @@ void lath_inner_insert(struct node *inner, u64 separator, struct node *child, un
 {
 	unsigned int i = lath_node_tie_rank(inner, 0, inner->used, separator), lowest = i;
 
-	LATH_ASSERT(node_is_locked(inner) && inner->level && !node_full(inner));
+	LATH_ASSERT(node_is_locked(inner) && node_level(inner) && !node_full(inner));
 	LATH_ASSERT(i == inner->used || node_key(inner, i) > separator || !(inner->live >> i & 1));
 	if (i >= inner->used || inner->live >> i & 1)
 		i = open_slot(inner, i, side, &lowest);
@@ -566,7 +566,8 @@ void lath_node_spread(struct node *node, unsigned int side)
 	for (; rest; rest &= ~(1ull << at), end = at, above = key) {
 		at = __fls64(rest);
 		key = node_key(node, --i);
-		put_entry(node, at, key, node_size(node, i, side == 1), node_value(node, i), side);
+		put_entry(node, at, key, side == 1 ? node_side(node, i) : 1, node_value(node, i),
+			  side);
 		if (end - at < 2)
 			continue;
 		/* most often 2: no division then */

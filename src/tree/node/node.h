@@ -81,6 +81,10 @@ struct pair {
 /* `shift` of nodes that have pivots. */
 #define NODE_PIVOTED 64
 
+/* Added to `level` of a leaf whose side column has the sizes of its items; without it the items of a
+ * leaf are points. */
+#define NODE_SIZES 128
+
 /* There is a pivot for each group of this many entries. */
 #define PIVOTS 8
 #define PIVOT_GROUP 8
@@ -92,7 +96,7 @@ struct node {
 	u64 last;
 	struct node *right;
 	u64 live;
-	u8 level; /* 0 = leaf */
+	u8 level; /* 0 = leaf; with NODE_SIZES if its items have sizes */
 	u8 cap;	  /* entries it has room for: NODE_CAP, or NODE_FIRST in the first leaf */
 	u8 shift; /* of the heads, or NODE_PIVOTED */
 	u8 used;  /* entries [0, used) have keys, live or dead */
@@ -136,6 +140,11 @@ _Static_assert(offsetof(struct node, pair) == 128, "pairs follow the pivots");
 _Static_assert(NODE_CAP != 64 || sizeof(struct node) == 1152,
 	       "18 lines of 64 bytes for 64 entries");
 _Static_assert(sizeof(void *) == sizeof(u64), "64-bit hosts only");
+
+static inline unsigned int node_level(const struct node *node)
+{
+	return READ_ONCE(node->level) & (NODE_SIZES - 1u);
+}
 
 /* ---- versions and locks ---- */
 
@@ -187,7 +196,7 @@ static inline bool node_trylock(struct node *node, u64 lockword)
 		   lockword)) {
 		smp_wmb(); /* pairs with smp_rmb in node_valid */
 		lath_call_assert();
-		lath_word_locked(READ_ONCE(node->level));
+		lath_word_locked(node_level(node));
 		return true;
 	}
 	preempt_enable();
@@ -214,7 +223,7 @@ static inline void node_lock(struct node *node) __acquires(node)
 static inline void node_unlock(struct node *node) __releases(node)
 {
 	LATH_ASSERT(READ_ONCE(node->lockword) & NODE_LOCKED);
-	lath_word_unlocked(READ_ONCE(node->level));
+	lath_word_unlocked(node_level(node));
 	/* pairs with node_read */
 	smp_store_release(&node->lockword,
 			  (READ_ONCE(node->lockword) & ~(u64)NODE_LOCKED) + NODE_VERSION);
@@ -225,7 +234,7 @@ static inline void node_unlock(struct node *node) __releases(node)
 static inline void node_unlock_clean(struct node *node) __releases(node)
 {
 	LATH_ASSERT(READ_ONCE(node->lockword) & NODE_LOCKED);
-	lath_word_unlocked(READ_ONCE(node->level));
+	lath_word_unlocked(node_level(node));
 	/* pairs with node_read */
 	smp_store_release(&node->lockword, READ_ONCE(node->lockword) & ~(u64)NODE_LOCKED);
 	preempt_enable();
@@ -267,11 +276,6 @@ static inline void node_prefetch(const struct node *node)
 		prefetch(p + i);
 }
 
-static inline unsigned int node_level(const struct node *node)
-{
-	return READ_ONCE(node->level);
-}
-
 static inline bool node_half_dead(const struct node *node)
 {
 	return READ_ONCE(node->lockword) & NODE_HALF_DEAD;
@@ -297,15 +301,26 @@ static inline u64 node_value(const struct node *node, unsigned int i)
 	return READ_ONCE(node->pair[i].value);
 }
 
-static inline u64 node_size(const struct node *node, unsigned int i, bool ranges)
+/* The word of entry i in the side column of a leaf that has one. */
+static inline u64 node_side(const struct node *node, unsigned int i)
 {
-	return ranges ? READ_ONCE(node->size[i]) : 1;
+	return READ_ONCE(node->size[i]);
+}
+
+static inline bool node_has_sizes(const struct node *node)
+{
+	return READ_ONCE(node->level) & NODE_SIZES;
+}
+
+static inline u64 node_size(const struct node *node, unsigned int i)
+{
+	return node_has_sizes(node) ? node_side(node, i) : 1;
 }
 
 /* The last key that entry i covers. */
-static inline u64 node_end(const struct node *node, unsigned int i, bool ranges)
+static inline u64 node_end(const struct node *node, unsigned int i)
 {
-	return node_key(node, i) + node_size(node, i, ranges) - 1;
+	return node_key(node, i) + node_size(node, i) - 1;
 }
 
 static inline u8 node_head(u64 base, unsigned int shift, u64 key)
@@ -397,11 +412,11 @@ static __always_inline long node_floor(const struct node *node, u64 key)
 }
 
 /* Returns the live entry that covers key, or -1. */
-static __always_inline long node_cover(const struct node *node, u64 key, bool ranges)
+static __always_inline long node_cover(const struct node *node, u64 key)
 {
 	long i;
 
-	if (!ranges)
+	if (!node_has_sizes(node))
 		return node_find(node, key);
 	i = node_floor(node, key);
 	return i >= 0 && key - READ_ONCE(node->pair[i].key) < READ_ONCE(node->size[i]) ? i : -1;
@@ -457,7 +472,8 @@ static inline unsigned int node_free_near(const struct node *node, unsigned int 
 	return up >= READ_ONCE(node->cap) || i - 1 - down < up - i ? down : up;
 }
 
-/* Make an empty node of a dead one; it stays dead until node_open (tree/memory/pool.h). */
+/* Make an empty node of a dead one; it stays dead until node_open (tree/memory/pool.h). `level`: what
+ * the field of that name shall be. */
 void lath_node_init(struct node *node, unsigned int level, u64 low, u64 last, struct node *right,
 		    unsigned int shift);
 /* Insert an entry at its rank. The node is not full, and no live entry overlaps. `size` is ignored

@@ -9,7 +9,7 @@
  * merged.
  */
 #include "tree/step/step.h"
-#include "tree/step/change.h"
+#include "tree/watch/change.h"
 #include "tree/way/locate.h"
 
 struct node *lath_lock_until(struct node *first, u64 end, int *hit)

@@ -9,7 +9,7 @@
 #ifndef LATH_INDEX_LEAF_H
 #define LATH_INDEX_LEAF_H
 
-#include "tree/step/change.h"
+#include "tree/watch/change.h"
 
 /* Move n entries from the end of `left` to its right sibling, and the fence between them. Both are
  * locked and compact; the caller reindexes them. */
@@ -60,21 +60,21 @@ static inline unsigned int leaf_rank(const struct node *leaf, u64 key)
 static inline enum leaf_result leaf_insert(struct tree *tree, struct node *leaf,
 					   const struct lath_item *item, struct lath_item *conflict)
 {
-	u64 key = item->key, end = tree->ranges ? key + item->size - 1 : key;
+	u64 key = item->key, end = node_has_sizes(leaf) ? key + item->size - 1 : key;
 	unsigned int rank = leaf_rank(leaf, key);
 	u64 below = leaf->live & lath_ones(rank), above = leaf->live & ~lath_ones(rank);
-	bool ranges = tree->ranges, marked;
+	bool marked;
 	int hit = -1;
 
 	LATH_ASSERT(node_is_locked(leaf) && !node_level(leaf) && key >= leaf->low &&
 		    key <= leaf->last);
-	if (ranges && below && node_end(leaf, __fls64(below), true) >= key)
+	if (below && node_has_sizes(leaf) && node_end(leaf, __fls64(below)) >= key)
 		hit = (int)__fls64(below);
 	else if (above && node_key(leaf, __ffs64(above)) <= end)
 		hit = (int)__ffs64(above);
 	if (unlikely(hit >= 0)) {
 		if (conflict)
-			item_of(leaf, (unsigned int)hit, ranges, conflict);
+			item_of(leaf, (unsigned int)hit, conflict);
 		node_unlock_clean(leaf);
 		return LEAF_CONFLICT;
 	}
@@ -86,8 +86,7 @@ static inline enum leaf_result leaf_insert(struct tree *tree, struct node *leaf,
 	lath_node_insert(leaf, rank, key, item->size, item->value, tree->leaf_side);
 	marked = leaf->counted;
 	node_unlock(leaf);
-	change_inserted(tree, key, item->size);
-	change_number(tree, key, key, marked);
+	change_added(tree, key, item->size, marked);
 	return LEAF_DONE;
 }
 

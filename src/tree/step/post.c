@@ -10,7 +10,7 @@
  * right half of a parent that was split, or another child of the parent.
  */
 #include "tree/step/step.h"
-#include "tree/step/change.h"
+#include "tree/watch/change.h"
 #include "tree/way/descend.h"
 
 /* The state of one lath_post() call. */

@@ -13,11 +13,10 @@
  * The level above is told afterwards, with no lock held below (post.c).
  */
 #include "tree/step/step.h"
-#include "tree/step/change.h"
+#include "tree/watch/change.h"
 #include "tree/step/leaf.h"
+#include "tree/way/locate.h"
 
-/* Leaves that are full together before one is added. More: fuller leaves, dearer splits. */
-#define SPLIT_GROUP 4
 /* So many inserts in a row, each right behind the one before, are a stream; one in 10^14 random
  * leaves looks so. */
 #define STREAM (NODE_CAP / 8 > 2 ? NODE_CAP / 8 : 2)
@@ -38,10 +37,10 @@ struct group {
 	unsigned int items;
 };
 
-static enum room choose_room(const struct tree *tree, struct node *leaf, u64 key)
+static enum room choose_room(struct node *leaf, u64 key)
 {
 	bool stream = leaf->run >= STREAM && node_rank(leaf, key) == leaf->at + 1u;
-	bool behind = node_end(leaf, __fls64(leaf->live), tree->ranges) < key;
+	bool behind = node_end(leaf, __fls64(leaf->live)) < key;
 
 	/* the last leaf of all takes ascending keys more often than not */
 	if (behind && (stream || !leaf->right))
@@ -53,7 +52,7 @@ static enum room choose_room(const struct tree *tree, struct node *leaf, u64 key
  * the locks of its siblings would be waited for, and their lines fetched. */
 static unsigned int group_limit(const struct tree *tree)
 {
-	return tree->gapped || lath_crowded() ? 1 : SPLIT_GROUP;
+	return lath_crowded() ? 1 : tree->group;
 }
 
 static bool group_has_room(const struct group *group)
@@ -154,7 +153,7 @@ static void even_out(const struct tree *tree, struct group *group)
 	while (even_out_round(group, side))
 		;
 	for (i = 0; i < group->n; i++) {
-		if (tree->gapped)
+		if (gapped(tree))
 			lath_node_spread(group->leaf[i], side);
 		lath_node_reindex(group->leaf[i]);
 	}
@@ -176,7 +175,7 @@ static void link_leaf(struct node *left, struct node *fresh, u64 low)
 {
 	/* a leaf of one key covers none until the keys are evened out */
 	LATH_ASSERT(node_is_locked(left) && low >= left->low && low <= left->last);
-	lath_node_init(fresh, 0, low, left->last, left->right, left->shift);
+	lath_node_init(fresh, left->level, low, left->last, left->right, left->shift);
 	link_right(left, fresh);
 	change_keys(fresh, left);
 }
@@ -199,7 +198,7 @@ static void publish_group(struct tree *tree, struct group *group, struct node *f
 	if (fresh) {
 		lath_fetch_add(&counts_of(tree)->splits, 1);
 		lath_probe(split, tree, READ_ONCE(fresh->low));
-		change_grown(tree);
+		lath_hint_consider(tree);
 	}
 }
 
@@ -270,7 +269,7 @@ int lath_leaf_make_room(struct tree *tree, struct node *first, struct node *leaf
 
 	lath_unlock_clean_before(first, leaf);
 	key = max(key, leaf->low);
-	room = choose_room(tree, leaf, key);
+	room = choose_room(leaf, key);
 	LATH_ASSERT(node_is_locked(leaf) && key >= leaf->low && key <= leaf->last && leaf->live);
 	if (unlikely(leaf->cap < NODE_CAP)) {
 		fresh = take_leaf(tree, &group, reserve, &ret);

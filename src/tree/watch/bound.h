@@ -20,6 +20,7 @@
 #ifndef LATH_INDEX_BOUND_H
 #define LATH_INDEX_BOUND_H
 
+#include "tree/memory/section.h"
 #include "tree/watch/gap.h"
 
 struct bound {
@@ -39,7 +40,7 @@ DECLARE_PER_CPU(struct bound, lath_bound);
 /* Returns the bound of the caller, which is in a call of the tree, or NULL: it has none. */
 static inline struct bound *bound_of(const struct tree *tree)
 {
-	return tree->any ? this_cpu_ptr(&lath_bound) : NULL;
+	return any_context(tree) ? this_cpu_ptr(&lath_bound) : NULL;
 }
 #else
 extern LATH_TLS struct bound lath_bound __attribute__((visibility("hidden")));
@@ -57,7 +58,7 @@ static inline bool bound_notes(const struct tree *tree)
 {
 	const struct bound *bound = bound_of(tree);
 
-	return bound && bound->tree_id == tree->id && !tree->each;
+	return bound && bound->tree_id == tree->id && nodes_stay(tree);
 }
 
 /* The caller has erased the item at key, which counted as one change. `undo`: what it raised, or

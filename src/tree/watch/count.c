@@ -206,7 +206,7 @@ bool lath_count_true(const struct tree *tree, const struct node *inner, unsigned
 	const struct node *leaf = node_child(inner, i);
 
 	*marked = true;
-	if (!inner->size[i])
+	if (!tree->ranks || !inner->size[i])
 		return true;
 	while (node_level(leaf))
 		leaf = node_child(leaf, __ffs64(leaf->live));

@@ -159,7 +159,7 @@ static unsigned int leaf_runs(const struct node *leaf, struct runs *runs, u64 *b
 		runs->first[n] = at;
 		runs->entry[n] = (u8)i;
 		n += key != at; /* no branch: nothing predicts it */
-		at = key + node_size(leaf, i, true);
+		at = key + node_side(leaf, i);
 	}
 	*behind = at;
 	return n;
@@ -664,7 +664,7 @@ static void note_erase(struct gap_undo *undo, struct node *leaf, unsigned int i,
 	undo->lockword = lockword_after(leaf);
 	undo->i = i;
 	undo->key = node_key(leaf, i);
-	undo->size = node_size(leaf, i, true);
+	undo->size = node_side(leaf, i);
 	undo->first = first;
 	undo->last = last;
 	memcpy(undo->own, own->room, sizeof(undo->own));
@@ -676,7 +676,7 @@ bool lath_gap_erased(const struct tree *tree, struct node *leaf, unsigned int i,
 	int before = node_before(leaf, (int)i), after = node_after(leaf, (int)i);
 	/* the ends of the key space act as items */
 	bool left = before >= 0 || !leaf->low, right = after >= 0 || leaf->last == KEY_MAX;
-	u64 first = before >= 0 ? node_end(leaf, (unsigned int)before, true) + 1 : leaf->low;
+	u64 first = before >= 0 ? node_end(leaf, (unsigned int)before) + 1 : leaf->low;
 	u64 last = after >= 0 ? node_key(leaf, (unsigned int)after) - 1 : leaf->last;
 	struct gap own;
 
@@ -710,8 +710,10 @@ void lath_gap_raise(struct tree *tree, struct gap_raise *raise)
 	unsigned int level = 1;
 	bool there;
 
+	lath_reader_enter(tree->rcu);
 	while (propagate_level(tree, &first, &last, level++, raise, false, &there))
 		lath_delay("summaries raised on one level");
+	lath_reader_exit(tree->rcu);
 }
 
 /* ---- an erase undone ---- */
@@ -832,7 +834,7 @@ static bool leaf_true(const struct gap *own, const struct gap *there, struct nod
 
 		if (some && key > behind && !promises_run(own, behind, key - 1, room))
 			return false;
-		behind = node_end(leaf, i, true) + 1;
+		behind = node_end(leaf, i) + 1;
 		some = true;
 	}
 	if (some && leaf->last == KEY_MAX && (behind || !leaf->live) &&
@@ -846,6 +848,8 @@ bool lath_gap_true(const struct tree *tree, struct node *node, struct gap_slack 
 	u64 live = node->live;
 	struct gap promised, there;
 
+	if (!tree->holes)
+		return true;
 	read_own(tree, node, &promised);
 	measure(node, &there);
 	if (!node_level(node)) {

@@ -48,7 +48,7 @@
 #define LATH_INDEX_GAP_H
 
 #include "arch/codes.h"
-#include "tree/tree.h"
+#include "tree/memory/stripe.h"
 
 #define GAP_ALIGNS SIDE_CODES
 #define GAP_LANES 4 /* codes per word */
@@ -142,7 +142,7 @@ static inline u64 gap_at_least(struct node *inner, unsigned int k, unsigned int 
 	return lath_codes_at_least(gap_column(inner, k), SIDE_COLUMN, need);
 }
 
-/* ---- for the tree (tree/step/change.h) ---- */
+/* ---- for the tree (tree/watch/change.h) ---- */
 
 /* The summaries before an erase raised them, to be restored if the same item is inserted again.
  * What is noted of a node is valid while the node's lockword is unchanged. To keep the note small,
@@ -198,7 +198,7 @@ bool lath_gap_undo_lock(struct gap_undo *undo);
 /* The item is in its leaf again: set the summaries of the locked nodes to what they were before the
  * erase. Unlocks. */
 void lath_gap_undo(const struct tree *tree, struct gap_undo *undo);
-/* Raise the nodes above a leaf. In a read-side critical section, no lock held. */
+/* Raise the nodes above a leaf. In a call, no lock held. */
 void lath_gap_raise(struct tree *tree, struct gap_raise *raise);
 /* Measure the leaf that covers key, and correct the summaries above it, at least up to `level` and
  * then as long as something changes. In a read-side critical section, no lock held. */
@@ -231,6 +231,19 @@ struct gap_slack {
 /* Does the node, not locked, and, for an inner node, each of its entries promise at least what is
  * there? Adds to *slack. No thread changes the tree. */
 bool lath_gap_true(const struct tree *tree, struct node *node, struct gap_slack *slack);
+
+/* Does the tree have summaries (LATH_HOLES)? */
+static inline bool gap_kept(const struct tree *tree)
+{
+	return tree->holes;
+}
+
+/* The entry of a locked inner node leads to another child: anything may be free below it. */
+static inline void gap_entry_unknown(const struct tree *tree, struct node *inner, unsigned int i)
+{
+	if (tree->holes)
+		lath_node_side_unknown(inner, i);
+}
 
 /* ---- changes in flight ---- */
 

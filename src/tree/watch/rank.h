@@ -68,7 +68,7 @@ static inline struct node *top_node(struct tree *tree)
 	return smp_load_acquire(&tree->root); /* pairs with add_root */
 }
 
-/* ---- for the tree (tree/step/change.h) ---- */
+/* ---- for the tree (tree/watch/change.h) ---- */
 
 /* The number of items with keys of [first, last] has changed in a marked leaf: outdate the counts
  * that include them. In a call, no lock held. */
@@ -96,8 +96,8 @@ static inline void count_mark(struct node *to, const struct node *from)
 
 /* ---- for tree.c and bytes/ ---- */
 
-/* All items, of a tree with LATH_RANKS. No lock held. */
-u64 lath_count_all(struct tree *tree);
+/* Returns false if the tree keeps no counts; else *count: all items. No lock held. */
+bool lath_count_all(struct tree *tree, u64 *count);
 
 /* Find the item that the one with *left before it is in: *left is then how many of its weight are
  * before that one. In a tree with weights *found has the value alone. Returns false: there are no

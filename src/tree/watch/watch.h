@@ -95,4 +95,21 @@ static inline void watch_stored(struct tree *tree, u64 first, bool done)
 		watcher_of(tree)->calls->stored(tree, first, done);
 }
 
+/* The empty tree was filled, by load.c. */
+static inline void watch_filled(struct tree *tree)
+{
+	struct watcher *watcher = watcher_of(tree);
+
+	if (unlikely(watcher))
+		watcher->calls->filled(tree);
+}
+
+/* Returns the memory that the watcher has obtained, in bytes. */
+static inline u64 watch_bytes(struct tree *tree)
+{
+	struct watcher *watcher = watcher_of(tree);
+
+	return watcher ? watcher->calls->bytes(tree) : 0;
+}
+
 #endif /* LATH_INDEX_WATCH_H */

@@ -14,7 +14,7 @@
 #ifndef LATH_INDEX_DESCEND_H
 #define LATH_INDEX_DESCEND_H
 
-#include "tree/tree.h"
+#include "tree/memory/stripe.h"
 
 /* What a leaf is wanted for. It decides what is prefetched. */
 enum intent { FOR_READ, FOR_ERASE, FOR_INSERT };

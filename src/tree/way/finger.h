@@ -16,7 +16,7 @@
 #ifndef LATH_INDEX_FINGER_H
 #define LATH_INDEX_FINGER_H
 
-#include "tree/tree.h"
+#include "tree/memory/section.h"
 
 /* Two, so that work at two places (the front and the back of a queue) finds both. */
 #define FINGERS 2
@@ -29,7 +29,7 @@ struct fingers {
 /* Allocate the tree's fingers; without memory it has none. */
 static inline void fingers_init(struct tree *tree)
 {
-	if (!tree->each)
+	if (nodes_stay(tree))
 		tree->fingers = alloc_percpu_gfp(struct fingers, lath_gfp() | __GFP_NOWARN);
 }
 
@@ -104,7 +104,7 @@ static inline void finger_set(struct tree *tree, struct node *leaf)
 	LATH_ASSERT(leaf);
 	/* another tree: its id is never used again, so the old fingers lead nowhere any more */
 	if (unlikely(f->tree_id != tree->id)) {
-		if (tree->each)
+		if (!nodes_stay(tree))
 			return;
 		f->tree_id = tree->id;
 		f->leaf[0] = leaf;

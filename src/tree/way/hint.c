@@ -488,7 +488,7 @@ static size_t segment_bytes(unsigned int segment)
 /* Returns zeroed memory, or NULL. */
 static void *zeroed_memory(struct tree *tree, size_t size)
 {
-	void *at = lath_tree_block_alloc(tree, size, size >= HUGE_SEGMENT && !tree->small);
+	void *at = lath_tree_block_alloc(tree, size, size >= HUGE_SEGMENT);
 
 	if (at && tree->allocator.alloc)
 		memset(at, 0, size);
@@ -671,7 +671,7 @@ void lath_hint_consider(struct tree *tree)
 	const struct hint *hint = READ_ONCE(tree->hint_made);
 	u32 due = READ_ONCE(tree->hint_due), wish = 0;
 
-	if (tree->each || tree->shared_allocator || small_tree(tree))
+	if (!nodes_stay(tree) || tree->shared_allocator || small_tree(tree))
 		return;
 	if (!hint)
 		wish = HINT_MAKE | HINT_ALLOCATE;

@@ -29,7 +29,7 @@ static __always_inline struct node *locate(struct tree *tree, u64 key, enum inte
 {
 	struct node *leaf = finger_find(tree, key, lockword);
 
-	LATH_ASSERT(!tree->each || lath_reader_inside(tree->rcu)); /* nodes are freed */
+	LATH_ASSERT(nodes_stay(tree) || lath_reader_inside(tree->rcu)); /* nodes are freed */
 	if (!leaf)
 		leaf = lath_locate_far(tree, key, intent, lockword);
 	LATH_ASSERT(node_sound(*lockword)); /* not locked, not dead: node_valid() may compare */

@@ -5,13 +5,13 @@
  * Four parts follow what happens to nodes and keys, and are called here and nowhere else in tree/
  * (but for load.c, which measures a whole level at once):
  *
- *   tree/watch/gap     how much free space there is below each node (LATH_HOLES)
- *   tree/watch/bound   where a thread's next search for a hole begins (LATH_HOLES)
- *   tree/watch/count   how many items there are below each entry (LATH_RANKS)
- *   watch.h       a registered watcher, which is told which keys become free and taken (LATH_HOLES)
+ *   gap     how much free space there is below each node (LATH_HOLES)
+ *   bound   where a thread's next search for a hole begins (LATH_HOLES)
+ *   count   how many items there are below each entry (LATH_RANKS)
+ *   watch   a registered watcher, which is told which keys become free and taken (LATH_HOLES)
  *
- * The hint table (tree/way/hint.h) is maintained by searches and is told only that the tree has
- * grown. Everything is inlined; a tree with none of the four pays three predictable branches.
+ * Whoever changes the tree tells them without asking which of them there are. Everything is
+ * inlined; a tree with none of the four pays three predictable branches.
  *
  *   change_begin        before anything is unlocked of which someone must still be told
  *   change_node         a node's fence keys or its free space changed, or it is new. The node is
@@ -25,23 +25,20 @@
  *   change_keys         a locked leaf has taken keys of another one
  *   change_number       `marked`, which is node->counted while the leaf is locked: the number of
  *                       its items with keys of [first, last] changed. No lock held
- *   change_erased       an item left a locked leaf. Returns false if the nodes above must be told:
- *                       then call change_raise without locks
- *   change_raise        tell all nodes above the leaf that covers key
- *   change_inserted     [key, key + size) was free and is not any more. No lock held
+ *   change_added        [key, key + size) was free and is not any more; `marked`: as for
+ *                       change_number, of the item that begins there. No lock held
+ *   change_erased       entry i left a locked leaf
+ *   change_gone         the leaf of change_erased is unlocked: tells the nodes above it, and ends
+ *                       the change
+ *   change_freed        the keys of these adjacent items of one leaf are free now: tells the nodes
+ *                       above it, and ends the change. `marked`: as for change_number. No lock held
  *   change_storing      a range will be stored over whatever is in [key, end]. Returns what
  *   change_stored       is given when that has been done, or failed. No lock held
- *   change_vacated      the keys of these adjacent items are free now. No lock held
- *   change_vacated_one  likewise, for the one item of which change_erased was told
- *   change_freed        keys of the leaf that covers `key` are free now: tell the nodes above it.
- *                       No lock held
- *   change_filled       the empty tree was filled, by load.c
  *   change_levels       tell the nodes of levels [from, to] that cover keys of [first, last], and
  *                       go on upwards while something changes. No lock held, in a read-side
  *                       critical section. `anew`: measure the nodes again, because a summary was
  *                       computed while one of its entries was "unknown"
  *   change_end          everything has been told
- *   change_grown        the tree has a leaf more. No lock held
  *
  * Between change_begin and change_end a summary above the changed nodes may promise too little;
  * searches that depend on summaries count the changes in flight (lath_gap_begun, lath_gap_ended).
@@ -49,7 +46,6 @@
 #ifndef LATH_INDEX_CHANGE_H
 #define LATH_INDEX_CHANGE_H
 
-#include "tree/way/hint.h"
 #include "tree/watch/bound.h"
 #include "tree/watch/gap.h"
 #include "tree/watch/rank.h"
@@ -65,11 +61,6 @@ static inline void change_end(struct tree *tree)
 	gap_change_end(tree);
 }
 
-static inline void change_grown(struct tree *tree)
-{
-	lath_hint_consider(tree);
-}
-
 static inline void change_node(struct tree *tree, struct node *node)
 {
 	LATH_ASSERT(node_is_locked(node));
@@ -80,8 +71,7 @@ static inline void change_child(struct tree *tree, struct node *inner, unsigned 
 {
 	LATH_ASSERT(node_is_locked(inner) && node_level(inner));
 	LATH_ASSERT(inner->live >> i & 1);
-	if (tree->holes)
-		lath_node_side_unknown(inner, i);
+	gap_entry_unknown(tree, inner, i);
 	count_outdate_entry(tree, inner, i);
 }
 
@@ -114,28 +104,50 @@ static inline void change_boundary(struct tree *tree, struct node *left, struct 
 	count_outdate_entry(tree, right, __ffs64(right->live));
 }
 
-/* What an erase tells the nodes above; only change_erased and change_raise look inside. */
+static inline void change_added(struct tree *tree, u64 key, u64 size, bool marked)
+{
+	if (unlikely(tree->holes))
+		watch_inserted(tree, key, size);
+	change_number(tree, key, key, marked);
+}
+
+/* What an erase tells the nodes above; only change_erased and change_gone look inside. */
 struct change_up {
 	struct gap_raise gap;
-	u64 size; /* of the item */
+	u64 size;      /* of the item */
+	bool promised; /* the nodes above need not be told */
 };
 
-static inline bool change_erased(struct tree *tree, struct node *leaf, unsigned int i,
+static inline void change_erased(struct tree *tree, struct node *leaf, unsigned int i,
 				 struct change_up *up)
 {
 	LATH_ASSERT(node_is_locked(leaf));
 	LATH_ASSERT(!(leaf->live >> i & 1)); /* it has left */
 	if (!tree->holes)
-		return true;
-	up->size = node_size(leaf, i, true);
+		return;
+	up->size = node_side(leaf, i);
 	up->gap.note = bound_notes(tree);
-	return lath_gap_erased(tree, leaf, i, &up->gap);
+	up->promised = lath_gap_erased(tree, leaf, i, &up->gap);
 }
 
-static inline void change_inserted(struct tree *tree, u64 key, u64 size)
+/* change_gone() and change_freed() with LATH_HOLES, but for the number of items. */
+void lath_change_gone(struct tree *tree, u64 key, struct change_up *up);
+void lath_change_freed(struct tree *tree, const struct lath_item *items, unsigned int n);
+
+static inline void change_gone(struct tree *tree, u64 key, bool marked, struct change_up *up)
 {
 	if (unlikely(tree->holes))
-		watch_inserted(tree, key, size);
+		lath_change_gone(tree, key, up);
+	change_number(tree, key, key, marked);
+}
+
+static inline void change_freed(struct tree *tree, const struct lath_item *items, unsigned int n,
+				bool marked)
+{
+	LATH_ASSERT(n && items[0].key <= items[n - 1].key);
+	if (unlikely(tree->holes))
+		lath_change_freed(tree, items, n);
+	change_number(tree, items[0].key, items[n - 1].key, marked);
 }
 
 static inline u64 change_storing(struct tree *tree, u64 key, u64 end)
@@ -146,40 +158,6 @@ static inline u64 change_storing(struct tree *tree, u64 key, u64 end)
 static inline void change_stored(struct tree *tree, u64 first, bool stored)
 {
 	watch_stored(tree, first, stored);
-}
-
-static inline void change_vacated(struct tree *tree, const struct lath_item *items, unsigned int n)
-{
-	LATH_ASSERT(n && items[0].key <= items[n - 1].key);
-	if (unlikely(tree->holes))
-		watch_erased(tree, items, n);
-}
-
-/* The same for the item at key, of which change_erased() was told. */
-static inline void change_vacated_one(struct tree *tree, u64 key, const struct change_up *up)
-{
-	struct lath_item item = { .key = key, .size = up->size };
-
-	LATH_ASSERT(tree->holes && item.size && item.size - 1 <= KEY_MAX - key);
-	bound_erased(tree, key, up->gap.note ? &up->gap.undo : NULL);
-	watch_erased(tree, &item, 1);
-}
-
-static inline void change_filled(struct tree *tree)
-{
-	if (unlikely(watcher_of(tree)))
-		watcher_of(tree)->calls->filled(tree);
-}
-
-static inline void change_raise(struct tree *tree, struct change_up *up)
-{
-	lath_gap_raise(tree, &up->gap);
-}
-
-static inline void change_freed(struct tree *tree, u64 key)
-{
-	if (tree->holes)
-		lath_gap_propagate_leaf(tree, key, 0);
 }
 
 static inline void change_levels(struct tree *tree, u64 first, u64 last, unsigned int from,

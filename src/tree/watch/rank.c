@@ -80,7 +80,7 @@ static enum turn pass_weighed(const struct tree *tree, struct walk *w, struct no
 	u64 end = READ_ONCE(leaf->last), live = items_ahead(w, leaf, end), todo, weight;
 	u64 value[NODE_CAP];
 
-	LATH_ASSERT(!tree->ranges);
+	LATH_ASSERT(!node_has_sizes(leaf));
 	for (todo = live; todo; todo &= todo - 1)
 		value[__ffs64(todo)] = node_value(leaf, (unsigned int)__ffs64(todo));
 	if (!node_valid(leaf, lockword))
@@ -101,7 +101,7 @@ static enum turn pass_weighed(const struct tree *tree, struct walk *w, struct no
 }
 
 /* Pass the items of a leaf from w->at on. To be validated. */
-static enum turn pass_items(const struct tree *tree, struct walk *w, const struct node *leaf)
+static enum turn pass_items(struct walk *w, const struct node *leaf)
 {
 	u64 end = READ_ONCE(leaf->last), live = items_ahead(w, leaf, end), n;
 
@@ -109,7 +109,7 @@ static enum turn pass_items(const struct tree *tree, struct walk *w, const struc
 	if (n > w->left) {
 		for (; w->left; w->left--)
 			live &= live - 1;
-		item_of(leaf, __ffs64(live), tree->ranges, &w->item);
+		item_of(leaf, __ffs64(live), &w->item);
 		w->found = true;
 		return TURN_END;
 	}
@@ -167,7 +167,7 @@ static void walk(struct tree *tree, struct walk *w)
 		else if (unlikely(tree->weight))
 			turn = pass_weighed(tree, &to, node, lockword);
 		else
-			turn = pass_items(tree, &to, node);
+			turn = pass_items(&to, node);
 		/* *w is as before: what was passed by this look does not count */
 		if (!node_valid(node, lockword)) {
 			turn = TURN_TOP;
@@ -197,9 +197,12 @@ static u64 count_keys(struct tree *tree, u64 from, u64 last)
 	return KEY_MAX - w.left;
 }
 
-u64 lath_count_all(struct tree *tree)
+bool lath_count_all(struct tree *tree, u64 *count)
 {
-	return count_keys(tree, 0, KEY_MAX);
+	if (!tree->ranks)
+		return false;
+	*count = count_keys(tree, 0, KEY_MAX);
+	return true;
 }
 
 int64_t lath_index_count_range(struct lath_index *index, uint64_t from, uint64_t last)
