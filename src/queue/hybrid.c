@@ -671,8 +671,8 @@ bool lath_hybrid_move(struct sortq *q, struct lath_request *rq, u64 sector)
 		return false;
 	e = b->block[id].e;
 	/* it must not pass the entry before it or the head, or leave its block */
-	if (p == b->info[id].lo || rel(b, moved) > rel(b, e[p]) ||
-	    rel(b, position(moved)) < rel(b, position(e[p - 1])))
+	if (moved != e[p] && (p == b->info[id].lo || rel(b, moved) > rel(b, e[p]) ||
+			      rel(b, position(moved)) < rel(b, position(e[p - 1]))))
 		return false;
 	e[p] = moved;
 	return true;
