@@ -13,7 +13,6 @@ import byte_keys
 import core
 import index_calls
 import range_lock
-import sortq
 import space
 import store
 from core import MAX, U64, Item, Memory, Mismatch, Subject, expect
@@ -349,57 +348,6 @@ def memory_cases(lib):
     fixed.close()
 
 
-def sortq_cases(lib):
-    core.bind(lib, "lath_sortq_", "simd_name:sp")
-    size, end, config_size = C.sizeof(sortq.Request), sortq.LIMIT, C.sizeof(sortq.Config)
-    for fifo, ages, lowest in itertools.product((0, 1), (0, sortq.AGES), (0, sortq.LOWEST)):
-        # Requests 0 to 9 are queued; 10 to 12 never were; another queue holds 13.
-        s = sortq.SortqSubject(lib, {"fifo": fifo, "flags": sortq.MERGES | sortq.CHECKED * (not fifo) | ages | lowest, "simd": 0, "count": 16,
-                                     "wide": False})
-        q, base, pool, found, room = s.at, s.base, by(s.pool), sortq.Merge(), s.room
-        memory = (C.addressof(room) + 63) // 64 * 64
-        s.queue, s.raw = (second, kept), own = core.aligned(sortq.Queue), (s.queue, s.raw)
-        s.at = other = C.addressof(second)
-        s.make()  # with memory of its own
-        s.at, (s.queue, s.raw) = q, own
-        for i in range(10):
-            s.insert(i, 1000 + 100 * i, 8, 0, 1)
-        for i in (11, 13):
-            s.requests[i].sector, s.requests[i].sectors = 1000 + 100 * i, 8
-        request = s.address
-        expect("insert", lib.lath_sortq_insert_slow(other, request(13)), 0)
-        refuse(lib, "lath_request_pool_init", (pool,), s.check, [("", args, EINVAL) for args in (
-            (None, size, 16), (base + 4, size, 8), (base, size, 0), (base, size, 1 << 20), (base, size, (1 << 32) - 1), (base, 0, 16),
-            (base, size - 8, 16), (base, size + 4, 8), (base, 1 << 63, 3), (base, MAX - 7, 2))])
-        wrong = [sortq.Config(*c) for c in (
-            (0,), (sortq.Config.simd.offset - 1,), (config_size + 1,), (MAX,), (config_size, 7), (config_size, 1), (config_size, -1),
-            (config_size, 0, 16), (config_size, 0, 1 << 31), (config_size, 0, 0, 4), (config_size, 0, 0, -1))]
-        pools = [sortq.Pool(None, 0, 0)] + [sortq.Pool(base, size, n) for n in (0, 1 << 20, (1 << 32) - 1)]
-        wrong = [(by(c), pool) for c in wrong] + [(None, by(p)) for p in pools] + [(None, None)]
-        refuse(lib, "lath_sortq_", (), s.check, [("memsize", args, 0) for args in wrong] + [("init", args, EINVAL) for args in [
-            (other, *args, memory) for args in wrong] + [(None, None, pool, memory), (other + 8, None, pool, memory),
-                                                         (other, None, pool, None), (other, None, pool, memory + 32)]])
-        for sector in (end, end + 1000, 1 << 63, (1 << 63) + 1008, MAX):
-            for how in range(4):
-                found.back = found.front = 1
-                lib.lath_sortq_lookup(q, sector, (sector + 8) % core.TOP, how, by(found))
-                Subject.same("lookup behind all sectors", (found.back, found.front), (None, None))
-            s.requests[11].sector = sector
-            refuse(lib, "lath_sortq_", (q,), s.check, [("first_from", (sector,), None), ("insert_slow", (request(11),), EINVAL),
-                                                       ("insert_at", (by(found), request(11)), EINVAL), ("set_head", (sector,), EINVAL)])
-        s.requests[11].sector = 2100
-        lib.lath_sortq_lookup(q, 1400, 1408, 0, by(found))
-        refuse(lib, "lath_sortq_", (q,), s.check, [
-            ("insert_slow", (request(4),), EEXIST), ("back_merged", (request(11),), ENOENT),
-            ("insert_at", (by(found), request(4)), EEXIST), ("insert_batch", ((C.c_void_p * 2)(request(4), request(11)), 2), 0),
-            ("front_merged", (request(13), 1), ENOENT), ("front_merged", (request(4), MAX), EINVAL), ("remove", (request(13),), ENOENT),
-            ("next", (request(13),), None), ("prev", (request(13),), None)])
-        Subject.same("simd_name", lib.lath_sortq_simd_name(q) == b"none", bool(fifo))
-        expect("verify, count of another queue", (lib.lath_sortq_verify(other), lib.lath_sortq_count(other)), (0, 1))
-        s.check_all()
-        del room, kept
-
-
 # The calls on one key, with arguments that would change or find an entry.
 NOW, ADDED = C.c_int64(12345), C.c_int(7)
 PUT = store.UPDATE_FN(lambda _arg, _old, change: setattr(change[0], "action", 1) or 0)
@@ -606,6 +554,5 @@ def reader_cases(lib, spec):
 def run(lib):
     index_calls.bind(lib)
     byte_keys.bind(lib)
-    for cases in (index_cases, bytes_cases, interval_cases, small_cases, lock_cases, create_cases, space_cases, size_cases, memory_cases, sortq_cases,
-                  store_cases):
+    for cases in (index_cases, bytes_cases, interval_cases, small_cases, lock_cases, create_cases, space_cases, size_cases, memory_cases, store_cases):
         cases(lib)

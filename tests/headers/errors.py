@@ -18,7 +18,7 @@ HEADERS = "index cursor hole bytes interval space sortq small store range_lock".
 PASSED_ON = re.compile(r"of the system|fn's result|what (?:read|write) returned")
 INLINE = {"lath_sortq_insert_slow": "lath_sortq_insert"}  # a part of an inline call, which the drivers make as the header does
 # Errors that no call of these tests leads to: of a thread that cannot be registered (no_key_test), of the store's own memory (store_oom),
-# of a fork (store_writers), and of the processor (sortq_model).
+# of a fork (store_writers), and of the processor.
 ELSEWHERE = {
     "lath_intervals_init": {"ENOMEM"}, "lath_store_iter_begin": {"ENOMEM"}, "lath_store_iter_next": {"ENOMEM"},
     "lath_store_load": {"ENOMEM"}, "lath_store_sync": {"ESTALE"}, "lath_sortq_init": {"EOPNOTSUPP"}}
