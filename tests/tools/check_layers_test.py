@@ -85,6 +85,18 @@ CIRCLE = {
     "src/store/b.h": '#include "c.h"\n',
     "src/store/c.h": '#include "store/a.h"\n',
 }
+DOOR_CIRCLE = {
+    "python/src/a.hpp": '#include "b.hpp"\n',
+    "python/src/b.hpp": '#include "a.hpp"\n',
+}
+# a uses a name that lib.rs takes from c; what a comment names is not used
+RUST_CIRCLE = {
+    "rust/x/src/lib.rs": "mod a;\nmod b;\nmod c;\npub use c::{C, D};\n",
+    "rust/x/src/a.rs": "use crate::{\n    b::B, D,\n};\n",
+    "rust/x/src/b.rs": "/// As crate::a\npub struct B;\n",
+    "rust/x/src/c.rs": "pub fn c() {\n    crate::a::A\n}\n",
+}
+RUST_LINE = {**RUST_CIRCLE, "rust/x/src/c.rs": "pub fn c() {\n    crate::b::B\n}\n"}
 # A calls b through an inline function of a header, b calls c, c calls a; but a static function is nobody else's.
 LOOP = {
     "src/store/a.c": "int a(void)\n{\n\treturn b_ask();\n}\n",
@@ -132,6 +144,14 @@ def main():
     code, out = run({**GOOD, **CIRCLE})
     if code != 1 or out != "circle: src/store/a.h -> src/store/b.h -> src/store/c.h -> src/store/a.h\n":
         sys.exit(f"a circle was not found (exit {code})\n{out}")
+    for files, circle in ((DOOR_CIRCLE, "python/src/a.hpp -> python/src/b.hpp -> python/src/a.hpp"),
+                          (RUST_CIRCLE, "rust/x/src/a.rs -> rust/x/src/c.rs -> rust/x/src/a.rs")):
+        code, out = run({**GOOD, **files})
+        if code != 1 or out != f"circle: {circle}\n":
+            sys.exit(f"a circle of a door was not found (exit {code})\n{out}")
+    code, out = run({**GOOD, **RUST_LINE})
+    if code or out:
+        sys.exit(f"files of a crate in no circle were refused:\n{out}")
     code, out = run({**GOOD, **LOOP})
     if code != 1 or out != "loop of calls: store/a store/b store/c\n":
         sys.exit(f"a loop of calls was not found (exit {code})\n{out}")

@@ -7,24 +7,6 @@ use crate::key::keys;
 use crate::range_map::Ranges;
 use crate::Key;
 
-/// Which keys an operation takes: of the first set, of the second one.
-pub(crate) struct Which;
-
-impl Which {
-    pub(crate) fn either(first: bool, second: bool) -> bool {
-        first || second
-    }
-    pub(crate) fn both(first: bool, second: bool) -> bool {
-        first && second
-    }
-    pub(crate) fn first(first: bool, second: bool) -> bool {
-        first && !second
-    }
-    pub(crate) fn one(first: bool, second: bool) -> bool {
-        first != second
-    }
-}
-
 /// The ranges of one set, the first of which may have been passed in part.
 struct Side<'a, K: Key>(Peekable<Ranges<'a, K, ()>>);
 
@@ -54,6 +36,7 @@ pub struct Algebra<'a, K: Key = u64> {
 }
 
 impl<'a, K: Key> Algebra<'a, K> {
+    /// `which` says which keys it takes: of the first set, of the second one.
     pub(crate) fn new(
         first: Ranges<'a, K, ()>,
         second: Ranges<'a, K, ()>,

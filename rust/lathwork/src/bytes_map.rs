@@ -4,7 +4,6 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::cell::UnsafeCell;
 use core::ffi::c_void;
-use core::iter::FusedIterator;
 use core::marker::PhantomData;
 use core::mem;
 use core::ops::{Bound, RangeBounds};
@@ -15,7 +14,7 @@ use sys::{lath_bytes, lath_bytes_key};
 
 use crate::bytes::Bytes;
 use crate::code;
-use crate::common::{collected, constructors, from_array, iterated};
+use crate::common::{collected, constructors, from_array, iterated, keys_and_values, stepped};
 use crate::error::{BytesError, Reason};
 use crate::handle::{config, made, no_memory, Handle};
 use crate::index::AHEAD;
@@ -139,6 +138,15 @@ impl<K: Bytes, V> BytesMap<K, V> {
         BytesError { reason, key, value }
     }
 
+    /// Calls a function of the library that finds a word.
+    fn find(
+        &self,
+        call: impl FnOnce(*mut lath_bytes, *mut u64) -> bool,
+    ) -> Option<BytesRef<'_, K, V>> {
+        let (section, mut word) = (Section::enter(), 0);
+        call(self.raw(), &mut word).then(|| BytesRef::new(word, section))
+    }
+
     /// A pair has left the set.
     fn left(&self, word: u64) {
         // SAFETY: it has one use, and has left once.
@@ -187,10 +195,9 @@ impl<K: Bytes, V> BytesMap<K, V> {
 
     /// The entry of `key`.
     pub fn get<Q: Bytes + ?Sized>(&self, key: &Q) -> Option<BytesRef<'_, K, V>> {
-        let (section, mut word) = (Section::enter(), 0);
-        // SAFETY: the set is initialised; the pointers are valid.
-        let hit = unsafe { sys::lath_bytes_get(self.raw(), &key_of(key.bytes()), &mut word) };
-        (hit == 1).then(|| BytesRef::new(word, section))
+        let key = key_of(key.bytes());
+        // SAFETY: `find` passes an initialised set and a valid pointer; likewise below.
+        self.find(|set, word| unsafe { sys::lath_bytes_get(set, &key, word) } == 1)
     }
 
     /// The entry of `key`, whose value is `make()` if it was not there. Of threads that find none
@@ -260,15 +267,16 @@ impl<K: Bytes, V> BytesMap<K, V> {
     /// [`Reason::Absent`], and key and value back.
     pub fn replace(&self, key: K, value: V) -> Result<BytesRef<'_, K, V>, BytesError<K, V>> {
         self.retired.drop_some(self.set.memory());
-        let section = Section::enter();
-        let (word, mut old) = (self.word(key, value)?, 0);
-        // SAFETY: the set is initialised; the pointers are valid.
-        if !code::found(unsafe { sys::lath_bytes_replace(self.raw(), word, &mut old) }) {
+        let word = self.word(key, value)?;
+        let replace = |set, old| code::found(unsafe { sys::lath_bytes_replace(set, word, old) });
+        match self.find(replace) {
+            Some(old) => {
+                self.left(old.word);
+                Ok(old)
+            }
             // SAFETY: a refused word is not in the set.
-            return Err(unsafe { self.refused(Reason::Absent, word) });
+            None => Err(unsafe { self.refused(Reason::Absent, word) }),
         }
-        self.left(old);
-        Ok(BytesRef::new(old, section))
     }
 
     /// Whether `key` is there.
@@ -297,24 +305,18 @@ impl<K: Bytes, V> BytesMap<K, V> {
     }
 
     fn nearest(&self, back: sys::c_uint, key: &[u8]) -> Option<BytesRef<'_, K, V>> {
-        let (section, mut word) = (Section::enter(), 0);
-        // SAFETY: the set is initialised; the pointers are valid, and there is room for one word.
-        let n = unsafe { sys::lath_bytes_scan(self.raw(), &key_of(key), back, &mut word, 1) };
-        (n == 1).then(|| BytesRef::new(word, section))
+        let key = key_of(key);
+        self.find(|set, word| unsafe { sys::lath_bytes_scan(set, &key, back, word, 1) } == 1)
     }
 
     /// Removes `key`. It and its value are dropped when no thread looks at them any more.
     pub fn remove<Q: Bytes + ?Sized>(&self, key: &Q) -> Option<BytesRef<'_, K, V>> {
         self.retired.drop_some(self.set.memory());
-        let (section, mut word) = (Section::enter(), 0);
-        // SAFETY: the set is initialised; the pointers are valid.
-        if !code::found(unsafe {
-            sys::lath_bytes_erase(self.raw(), &key_of(key.bytes()), &mut word)
-        }) {
-            return None;
-        }
-        self.left(word);
-        Some(BytesRef::new(word, section))
+        let key = key_of(key.bytes());
+        let erase = |set, word| code::found(unsafe { sys::lath_bytes_erase(set, &key, word) });
+        let gone = self.find(erase)?;
+        self.left(gone.word);
+        Some(gone)
     }
 
     /// Removes this entry, unless another thread has changed it.
@@ -435,11 +437,11 @@ impl<K: Bytes, V> BytesMap<K, V> {
     ///
     /// If the map was not made with [`Options::ranks`].
     pub fn select(&self, rank: usize) -> Option<BytesRef<'_, K, V>> {
-        let (section, mut word) = (Section::enter(), 0);
-        // SAFETY: the set is initialised; the pointer is valid.
-        let result = unsafe { sys::lath_bytes_select(self.raw(), rank as u64, &mut word) };
-        assert!(result != -sys::EINVAL, "{}", NO_RANKS);
-        code::found(result).then(|| BytesRef::new(word, section))
+        self.find(|set, word| {
+            let result = unsafe { sys::lath_bytes_select(set, rank as u64, word) };
+            assert!(result != -sys::EINVAL, "{}", NO_RANKS);
+            code::found(result)
+        })
     }
 
     /// The number of entries. O(n), or O(log n) with ranks.
@@ -459,25 +461,7 @@ impl<K: Bytes, V> BytesMap<K, V> {
         self.between(Edge::Open, Edge::Open)
     }
 
-    /// All keys in order.
-    pub fn keys(&self) -> impl DoubleEndedIterator<Item = BytesPart<'_, K>> + '_ {
-        self.iter().map(|(key, _)| key)
-    }
-
-    /// All values in the order of their keys.
-    pub fn values(&self) -> impl DoubleEndedIterator<Item = BytesPart<'_, V>> + '_ {
-        self.iter().map(|(_, value)| value)
-    }
-
-    /// All keys by value, in order; the values are dropped.
-    pub fn into_keys(self) -> impl DoubleEndedIterator<Item = K> {
-        self.into_iter().map(|(key, _)| key)
-    }
-
-    /// All values by value, in the order of their keys; the keys are dropped.
-    pub fn into_values(self) -> impl DoubleEndedIterator<Item = V> {
-        self.into_iter().map(|(_, value)| value)
-    }
+    keys_and_values!(BytesPart<'_, K>, BytesPart<'_, V>);
 
     /// The entries with these keys, in order.
     pub fn range<Q: Bytes>(&self, keys: impl RangeBounds<Q>) -> BytesEntries<'_, K, V> {
@@ -657,21 +641,10 @@ impl<'a, K: Bytes, V> BytesEntries<'a, K, V> {
     }
 }
 
-impl<'a, K: Bytes, V> Iterator for BytesEntries<'a, K, V> {
-    type Item = (BytesPart<'a, K>, BytesPart<'a, V>);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.step(false).map(BytesRef::into_parts)
-    }
-}
-
-impl<K: Bytes, V> DoubleEndedIterator for BytesEntries<'_, K, V> {
-    fn next_back(&mut self) -> Option<Self::Item> {
-        self.step(true).map(BytesRef::into_parts)
-    }
-}
-
-impl<K: Bytes, V> FusedIterator for BytesEntries<'_, K, V> {}
+stepped!(
+    impl ['a, K: Bytes, V] BytesEntries<'a, K, V>, (BytesPart<'a, K>, BytesPart<'a, V>),
+    |this, back| this.step(back).map(BytesRef::into_parts)
+);
 
 /// Takes the pairs of a map that ends, in order. The set has their words.
 struct Taken<'a, K: Bytes, V> {
@@ -729,32 +702,10 @@ impl<K: Bytes, V> Iterator for Taken<'_, K, V> {
 /// Entries of a [`BytesMap`] by value, in order.
 pub struct IntoBytesEntries<K: Bytes, V>(BytesMap<K, V>);
 
-impl<K: Bytes, V> Iterator for IntoBytesEntries<K, V> {
-    type Item = (K, V);
-
-    fn next(&mut self) -> Option<(K, V)> {
-        let word = self.0.first()?.word;
-        Some(self.0.take_word(word))
-    }
-}
-
-impl<K: Bytes, V> DoubleEndedIterator for IntoBytesEntries<K, V> {
-    fn next_back(&mut self) -> Option<(K, V)> {
-        let word = self.0.last()?.word;
-        Some(self.0.take_word(word))
-    }
-}
-
-impl<K: Bytes, V> FusedIterator for IntoBytesEntries<K, V> {}
-
-impl<K: Bytes + Clone, V: Clone> Clone for BytesMap<K, V> {
-    /// A map of the same options. Another thread may change this one during the call.
-    fn clone(&self) -> Self {
-        let mut map = made(Self::try_with(self.options));
-        map.extend(self.iter().map(|(k, v)| ((*k).clone(), (*v).clone())));
-        map
-    }
-}
+stepped!(impl [K: Bytes, V] IntoBytesEntries<K, V>, (K, V), |this, back| {
+    let word = this.0.iter().step(back)?.word;
+    Some(this.0.take_word(word))
+});
 
 impl<K: Bytes, V: PartialEq> PartialEq for BytesMap<K, V> {
     fn eq(&self, other: &Self) -> bool {
@@ -775,23 +726,11 @@ collected!(
     /// # Panics
     ///
     /// If a key is longer than 2^30 bytes.
-    impl [K: Bytes, V] BytesMap<K, V>, of [] (K, V)
+    impl [K: Bytes, V] BytesMap<K, V>, of [] (K, V),
+    clone [K: Bytes + Clone, V: Clone] |(key, value)| ((*key).clone(), (*value).clone())
 );
 from_array!(impl [K: Bytes, V] BytesMap<K, V>, of (K, V));
 iterated!(impl [K: Bytes, V] BytesMap<K, V>, BytesEntries<'a, K, V>);
-
-/// A shared map is extended too.
-impl<K: Bytes, V> Extend<(K, V)> for &BytesMap<K, V> {
-    fn extend<I: IntoIterator<Item = (K, V)>>(&mut self, entries: I) {
-        for (key, value) in entries {
-            match self.insert(key, value).map_err(|refused| refused.reason) {
-                Ok(_) => {}
-                Err(Reason::NoMemory) => made(Err(NoMemory)),
-                Err(reason) => panic!("lathwork: {reason}"),
-            }
-        }
-    }
-}
 
 impl<K: Bytes, V> IntoIterator for BytesMap<K, V> {
     type Item = (K, V);

@@ -1,5 +1,19 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //! What the maps and sets have in common, made once.
+use crate::error::Reason;
+use crate::handle::made;
+use crate::memory::NoMemory;
+
+/// What `extend()` makes of the result of an insert: an empty range is left out.
+pub(crate) fn inserted<T, K>(done: Result<T, Reason<K>>) {
+    let refused: Reason = match done {
+        Ok(_) | Err(Reason::Empty) => return,
+        Err(Reason::NoMemory) => made(Err(NoMemory)),
+        Err(Reason::Other(errno)) => Reason::Other(errno),
+        Err(_) => Reason::TooLong,
+    };
+    panic!("lathwork: {refused}");
+}
 
 /// The constructors without options.
 macro_rules! constructors {
@@ -16,10 +30,22 @@ macro_rules! constructors {
     };
 }
 
-/// `Default`, `Debug`, and what a map is made of: `impl [GENERICS] NAME of [MORE GENERICS] ENTRY`. The
-/// attributes are of `Extend`.
+/// `Default`, `Debug`, what a map is made of: `impl [GENERICS] NAME of [MORE GENERICS] ENTRY`, and
+/// `Clone` by copies of entries. The attributes are of `Extend`.
 macro_rules! collected {
-    ($(#[$doc:meta])* impl [$($of:tt)*] $name:ty, of [$($more:tt)*] $entry:ty) => {
+    (
+        $(#[$doc:meta])* impl [$($of:tt)*] $name:ty, of [$($more:tt)*] $entry:ty,
+        clone [$($cloned:tt)*] $copy:expr
+    ) => {
+        impl<$($cloned)*> Clone for $name {
+            /// A map of the same options. Another thread may change this one during the call.
+            fn clone(&self) -> Self {
+                let map = crate::handle::made(Self::try_with(self.options));
+                (&map).extend(self.iter().map($copy));
+                map
+            }
+        }
+
         impl<$($of)*> Default for $name {
             fn default() -> Self {
                 Self::new()
@@ -40,6 +66,16 @@ macro_rules! collected {
         impl<$($of)*, $($more)*> Extend<$entry> for $name {
             fn extend<I: IntoIterator<Item = $entry>>(&mut self, entries: I) {
                 (&*self).extend(entries);
+            }
+        }
+
+        /// A shared map is extended too.
+        impl<$($of)*, $($more)*> Extend<$entry> for &$name {
+            fn extend<I: IntoIterator<Item = $entry>>(&mut self, entries: I) {
+                for (key, value) in entries {
+                    let done = self.insert(key, value);
+                    crate::common::inserted(done.map_err(|refused| refused.reason));
+                }
             }
         }
 
@@ -78,20 +114,109 @@ macro_rules! iterated {
     };
 }
 
-/// An iterator that makes its items of those of another one, which `field` is, from both ends.
-macro_rules! both_ends {
-    (impl [$($of:tt)*] $name:ty, $item:ty, $field:tt, $make:expr) => {
+/// The calls of a map that its `index` has, whose entries become items by `make`.
+macro_rules! indexed {
+    ($item:ty, $make:expr) => {
+        /// Whether an entry has `key`.
+        pub fn contains(&self, key: K) -> bool {
+            self.index.contains(key.into_word())
+        }
+
+        /// The first entry.
+        pub fn first(&self) -> Option<$item> {
+            self.index.end(true).map($make)
+        }
+
+        /// The last entry.
+        pub fn last(&self) -> Option<$item> {
+            self.index.end(false).map($make)
+        }
+
+        /// The first entry that begins at or behind `key`.
+        pub fn ceiling(&self, key: K) -> Option<$item> {
+            self.index.ceiling(key.into_word()).map($make)
+        }
+
+        /// The last entry that begins at or before `key`.
+        pub fn floor(&self, key: K) -> Option<$item> {
+            self.index.floor(key.into_word()).map($make)
+        }
+
+        /// The number of entries. O(n), or O(log n) with ranks.
+        pub fn len(&self) -> usize {
+            self.index.len()
+        }
+
+        /// Whether there is none. O(log n).
+        pub fn is_empty(&self) -> bool {
+            self.index.is_empty()
+        }
+
+        /// Removes all entries and drops their values. If the drop of one panics, the others are
+        /// dropped while unwinding, as those of a `Vec` are.
+        pub fn clear(&mut self) {
+            self.index.clear();
+        }
+
+        /// Drops the values of removed entries that no thread can look at any more, in the order in
+        /// which they were removed. Calls that remove drop up to 256 of them now and then, and the
+        /// end of the map drops them all.
+        ///
+        /// It leaves values to a later call if another thread is choosing what to drop, or if it is
+        /// called by the drop of a value that is dropped by such a call, and so on, eight times. So
+        /// values may remove each other, in any number, without using up the stack.
+        pub fn reclaim(&self) {
+            self.index.reclaim();
+        }
+
+        /// Checks the invariants of the index, for tests: the first that is broken.
+        pub fn verify(&mut self) -> Result<(), alloc::string::String> {
+            self.index.verify()
+        }
+    };
+}
+
+/// Keys and values of a map, in order.
+macro_rules! keys_and_values {
+    ($key:ty, $value:ty) => {
+        /// All keys in order.
+        pub fn keys(&self) -> impl DoubleEndedIterator<Item = $key> + '_ {
+            self.iter().map(|(key, _)| key)
+        }
+
+        /// All values in the order of their keys.
+        pub fn values(&self) -> impl DoubleEndedIterator<Item = $value> + '_ {
+            self.iter().map(|(_, value)| value)
+        }
+
+        /// All keys by value, in order; the values are dropped.
+        pub fn into_keys(self) -> impl DoubleEndedIterator<Item = K> {
+            self.into_iter().map(|(key, _)| key)
+        }
+
+        /// All values by value, in the order of their keys; the keys are dropped.
+        pub fn into_values(self) -> impl DoubleEndedIterator<Item = V> {
+            self.into_iter().map(|(_, value)| value)
+        }
+    };
+}
+
+/// An iterator from both ends: `step` makes one from the front or the back.
+macro_rules! stepped {
+    (impl [$($of:tt)*] $name:ty, $item:ty, $step:expr) => {
         impl<$($of)*> Iterator for $name {
             type Item = $item;
 
             fn next(&mut self) -> Option<Self::Item> {
-                self.$field.next().map($make)
+                let step: fn(&mut Self, bool) -> Option<Self::Item> = $step;
+                step(self, false)
             }
         }
 
         impl<$($of)*> DoubleEndedIterator for $name {
             fn next_back(&mut self) -> Option<Self::Item> {
-                self.$field.next_back().map($make)
+                let step: fn(&mut Self, bool) -> Option<Self::Item> = $step;
+                step(self, true)
             }
         }
 
@@ -99,4 +224,16 @@ macro_rules! both_ends {
     };
 }
 
-pub(crate) use {both_ends, collected, constructors, from_array, iterated};
+/// An iterator that makes its items of those of another one, which `field` is, from both ends.
+macro_rules! both_ends {
+    (impl [$($of:tt)*] $name:ty, $item:ty, $field:tt, $make:expr) => {
+        crate::common::stepped!(impl [$($of)*] $name, $item, |this, back| {
+            let next = if back { this.$field.next_back() } else { this.$field.next() };
+            next.map($make)
+        });
+    };
+}
+
+pub(crate) use {
+    both_ends, collected, constructors, from_array, indexed, iterated, keys_and_values, stepped,
+};

@@ -10,6 +10,19 @@ pub struct Entry<'a, K: Key, V> {
     pub(crate) key: K,
 }
 
+impl<K: Key, V> PointMap<K, V> {
+    /// The place of `key`, as of a `BTreeMap`.
+    ///
+    /// ```
+    /// let map = lathwork::PointMap::new();
+    /// map.entry("ab".len()).or_insert(1).unwrap();
+    /// assert_eq!(*map.entry(2).or_insert(5).unwrap(), 1);
+    /// ```
+    pub fn entry(&self, key: K) -> Entry<'_, K, V> {
+        Entry { map: self, key }
+    }
+}
+
 impl<'a, K: Key, V> Entry<'a, K, V> {
     /// The key.
     pub fn key(&self) -> K {

@@ -100,23 +100,6 @@ impl<V> InsertError<V> {
     }
 }
 
-impl<V, K: fmt::Debug> fmt::Debug for InsertError<V, K> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("InsertError")
-            .field("reason", &self.reason)
-            .finish_non_exhaustive()
-    }
-}
-
-impl<V, K: fmt::Debug> fmt::Display for InsertError<V, K> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.reason.fmt(f)
-    }
-}
-
-#[cfg(feature = "std")]
-impl<V, K: fmt::Debug> std::error::Error for InsertError<V, K> {}
-
 /// A refused insert: the reason, and key and value back.
 #[derive(Clone, PartialEq, Eq)]
 pub struct BytesError<K, V> {
@@ -128,22 +111,31 @@ pub struct BytesError<K, V> {
     pub value: V,
 }
 
-impl<K, V> fmt::Debug for BytesError<K, V> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("BytesError")
-            .field("reason", &self.reason)
-            .finish_non_exhaustive()
-    }
+/// What was refused is not printed: it need not be printable.
+macro_rules! refused {
+    ($($name:ident<$one:ident, $other:ident> [$($of:tt)*];)*) => {$(
+        impl<$($of)*> fmt::Debug for $name<$one, $other> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let mut text = f.debug_struct(stringify!($name));
+                text.field("reason", &self.reason).finish_non_exhaustive()
+            }
+        }
+
+        impl<$($of)*> fmt::Display for $name<$one, $other> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.reason.fmt(f)
+            }
+        }
+
+        #[cfg(feature = "std")]
+        impl<$($of)*> std::error::Error for $name<$one, $other> {}
+    )*};
 }
 
-impl<K, V> fmt::Display for BytesError<K, V> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.reason.fmt(f)
-    }
+refused! {
+    InsertError<V, K> [V, K: fmt::Debug];
+    BytesError<K, V> [K, V];
 }
-
-#[cfg(feature = "std")]
-impl<K, V> std::error::Error for BytesError<K, V> {}
 
 /// Why a call of a [`RangeAllocator`](crate::RangeAllocator) was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,6 +11,7 @@ use sys::lath_item;
 use crate::code;
 use crate::error::{InsertError, Reason};
 use crate::handle::{config, no_memory, Handle};
+use crate::key::last_of;
 use crate::memory::{Memory, NoMemory, Options};
 use crate::retired::{drop_each, Retired};
 use crate::section::Section;
@@ -33,10 +34,6 @@ pub(crate) struct Index<V> {
 unsafe impl<V: Send> Send for Index<V> {}
 // SAFETY: one thread's value is read, and dropped, by others.
 unsafe impl<V: Send + Sync> Sync for Index<V> {}
-
-pub(crate) fn last_of(item: &lath_item) -> u64 {
-    item.key.wrapping_add(item.size).wrapping_sub(1)
-}
 
 fn item_of(first: u64, last: u64, value: u64) -> lath_item {
     lath_item {

@@ -13,7 +13,7 @@ use sys::{lath_interval, lath_interval_iter};
 use crate::code;
 use crate::common::{collected, constructors, iterated};
 use crate::error::{InsertError, Reason};
-use crate::handle::{config, made, no_memory, Handle};
+use crate::handle::{config, no_memory, Handle};
 use crate::index::section;
 use crate::key::{keys, words};
 use crate::memory::{NoMemory, Options};
@@ -72,20 +72,15 @@ impl<K: Key, V> IntervalMap<K, V> {
 
     /// Inserts an interval; if it is empty or there is no memory, it is refused.
     pub fn insert(&self, range: impl RangeBounds<K>, value: V) -> Result<(), InsertError<V, K>> {
+        let refused = |reason, value| Err(InsertError { reason, value });
         let (first, end) = match words(&range) {
             Some(range) => range,
-            None => {
-                let reason = Reason::Empty;
-                return Err(InsertError { reason, value });
-            }
+            None => return refused(Reason::Empty, value),
         };
         let memory = self.set.memory();
         let value = match value::into_word(value, &memory) {
             Ok(word) => word,
-            Err(value) => {
-                let reason = Reason::NoMemory;
-                return Err(InsertError { reason, value });
-            }
+            Err(value) => return refused(Reason::NoMemory, value),
         };
         let interval = lath_interval { first, end, value };
         // SAFETY: the set is initialised; the pointer is valid.
@@ -157,19 +152,23 @@ impl<K: Key, V> IntervalMap<K, V> {
 
     /// The intervals that have a key in common with `keys`.
     pub fn overlapping(&self, keys: impl RangeBounds<K>) -> Intervals<'_, K, V> {
-        let found = self.begin(words(&keys), |iter, set| unsafe {
-            let (first, end) = words(&keys).unwrap_or((1, 0));
-            sys::lath_interval_iter_overlap(iter, set, first, end)
-        });
-        Intervals(found, PhantomData)
+        self.search(&keys, sys::lath_interval_iter_overlap)
     }
 
     /// The intervals that lie within `keys`.
     pub fn within(&self, keys: impl RangeBounds<K>) -> Intervals<'_, K, V> {
-        let found = self.begin(words(&keys), |iter, set| unsafe {
-            let (first, end) = words(&keys).unwrap_or((1, 0));
-            sys::lath_interval_iter_within(iter, set, first, end)
-        });
+        self.search(&keys, sys::lath_interval_iter_within)
+    }
+
+    fn search(
+        &self,
+        keys: &impl RangeBounds<K>,
+        begin: unsafe extern "C" fn(*mut lath_interval_iter, *mut sys::lath_intervals, u64, u64),
+    ) -> Intervals<'_, K, V> {
+        let keys = words(keys);
+        let (first, end) = keys.unwrap_or((1, 0));
+        // SAFETY: as in stab().
+        let found = self.begin(keys, |iter, set| unsafe { begin(iter, set, first, end) });
         Intervals(found, PhantomData)
     }
 
@@ -290,32 +289,12 @@ impl<K: Key, V> Drop for IntervalMap<K, V> {
     }
 }
 
-impl<K: Key, V: Clone> Clone for IntervalMap<K, V> {
-    /// A map of the same options. Another thread may change this one during the call.
-    fn clone(&self) -> Self {
-        let mut map = made(Self::try_with(self.options));
-        map.extend(self.iter().map(|(range, value)| (range, (*value).clone())));
-        map
-    }
-}
-
 collected!(
     /// Empty intervals are left out.
-    impl [K: Key, V] IntervalMap<K, V>, of [R: RangeBounds<K>,] (R, V)
+    impl [K: Key, V] IntervalMap<K, V>, of [R: RangeBounds<K>,] (R, V),
+    clone [K: Key, V: Clone] |(range, value)| (range, (*value).clone())
 );
 iterated!(impl [K: Key, V] IntervalMap<K, V>, Intervals<'a, K, V>);
-
-/// A shared map is extended too.
-impl<K: Key, R: RangeBounds<K>, V> Extend<(R, V)> for &IntervalMap<K, V> {
-    fn extend<I: IntoIterator<Item = (R, V)>>(&mut self, intervals: I) {
-        for (range, value) in intervals {
-            match self.insert(range, value).map_err(|refused| refused.reason) {
-                Ok(()) | Err(Reason::Empty) => {}
-                Err(_) => made(Err(NoMemory)),
-            }
-        }
-    }
-}
 
 /// A search, with numbers for keys.
 struct Search<'a, V> {

@@ -144,6 +144,11 @@ pub(crate) fn keys<K: Key>(first: u64, last: u64) -> RangeInclusive<K> {
     K::from_word(first)..=K::from_word(last)
 }
 
+/// The last key of an item of the C library.
+pub(crate) fn last_of(item: &lathwork_sys::lath_item) -> u64 {
+    item.key.wrapping_add(item.size).wrapping_sub(1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

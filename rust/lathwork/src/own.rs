@@ -7,6 +7,7 @@ use lathwork_sys as sys;
 use sys::lath_item;
 
 use crate::code;
+use crate::common::stepped;
 use crate::error::Reason;
 use crate::index::Index;
 use crate::memory::NoMemory;
@@ -27,21 +28,7 @@ impl<V> IntoEntries<V> {
     }
 }
 
-impl<V> Iterator for IntoEntries<V> {
-    type Item = (u64, u64, V);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.pop(true)
-    }
-}
-
-impl<V> DoubleEndedIterator for IntoEntries<V> {
-    fn next_back(&mut self) -> Option<Self::Item> {
-        self.pop(false)
-    }
-}
-
-impl<V> core::iter::FusedIterator for IntoEntries<V> {}
+stepped!(impl [V] IntoEntries<V>, (u64, u64, V), |this, back| this.pop(!back));
 
 impl<V> Index<V> {
     /// Removes the entry at `key` and returns its value, for a caller that alone has the index.

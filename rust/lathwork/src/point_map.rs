@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //! Single keys with values.
-use alloc::string::String;
 use core::marker::PhantomData;
 use core::ops::RangeBounds;
 
 use lathwork_sys as sys;
 
-use crate::common::{both_ends, collected, constructors, from_array, iterated};
+use crate::common::{
+    both_ends, collected, constructors, from_array, indexed, iterated, keys_and_values,
+};
 use crate::error::InsertError;
 use crate::handle::made;
-use crate::index::{Entry as Found, Index};
+use crate::index::{Entry, Index};
 use crate::key::words;
 use crate::memory::{NoMemory, Options};
 use crate::own::IntoEntries;
 use crate::scan::Scan;
-use crate::{Entry, Key, Ref};
+use crate::{Key, Ref};
 
 const NO_RANKS: &str = "the map was not made by PointMap::with_ranks()";
 
@@ -32,6 +33,8 @@ const NO_RANKS: &str = "the map was not made by PointMap::with_ranks()";
 /// let squares: PointMap<u32, u32> = (1..=3).map(|n| (n, n * n)).collect();
 /// let last = squares.iter().rev().next().unwrap();
 /// assert_eq!((last.0, *last.1), (3, 9));
+/// assert!(squares.clone().into_keys().eq([1, 2, 3]));
+/// assert!(squares.into_values().rev().eq([9, 4, 1]));
 /// ```
 pub struct PointMap<K: Key, V> {
     pub(crate) index: Index<V>,
@@ -131,17 +134,6 @@ impl<K: Key, V> PointMap<K, V> {
         }
     }
 
-    /// The place of `key`, as of a `BTreeMap`.
-    ///
-    /// ```
-    /// let map = lathwork::PointMap::new();
-    /// map.entry("ab".len()).or_insert(1).unwrap();
-    /// assert_eq!(*map.entry(2).or_insert(5).unwrap(), 1);
-    /// ```
-    pub fn entry(&self, key: K) -> Entry<'_, K, V> {
-        Entry { map: self, key }
-    }
-
     /// Gives `key` the value that `change` makes of the present one, as one step: if another thread
     /// changes it first, `change` is called again. Returns the new value; None: the key is not
     /// there.
@@ -175,30 +167,8 @@ impl<K: Key, V> PointMap<K, V> {
         }
     }
 
-    /// Whether `key` is there.
-    pub fn contains(&self, key: K) -> bool {
-        self.index.contains(key.into_word())
-    }
-
-    /// The entry with the lowest key.
-    pub fn first(&self) -> Option<(K, Ref<'_, V>)> {
-        self.index.end(true).map(entry)
-    }
-
-    /// The entry with the highest key.
-    pub fn last(&self) -> Option<(K, Ref<'_, V>)> {
-        self.index.end(false).map(entry)
-    }
-
-    /// The first entry at or behind `key`.
-    pub fn ceiling(&self, key: K) -> Option<(K, Ref<'_, V>)> {
-        self.index.ceiling(key.into_word()).map(entry)
-    }
-
-    /// The last entry at or before `key`.
-    pub fn floor(&self, key: K) -> Option<(K, Ref<'_, V>)> {
-        self.index.floor(key.into_word()).map(entry)
-    }
+    indexed!((K, Ref<'_, V>), entry);
+    keys_and_values!(K, Ref<'_, V>);
 
     /// Removes `key`. Its value is dropped when no thread has a [`Ref`] to it.
     pub fn remove(&self, key: K) -> Option<Ref<'_, V>> {
@@ -305,50 +275,10 @@ impl<K: Key, V> PointMap<K, V> {
         found.map(entry)
     }
 
-    /// The number of keys. O(n), or O(log n) with ranks.
-    pub fn len(&self) -> usize {
-        self.index.len()
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.index.is_empty()
-    }
-
     /// All entries in order, as [`RangeMap::iter`](crate::RangeMap::iter): it may show an entry
     /// that was removed after the iterator began.
     pub fn iter(&self) -> Points<'_, K, V> {
         self.range(..)
-    }
-
-    /// All keys in order.
-    pub fn keys(&self) -> impl DoubleEndedIterator<Item = K> + '_ {
-        self.iter().map(|(key, _)| key)
-    }
-
-    /// All values in the order of their keys.
-    pub fn values(&self) -> impl DoubleEndedIterator<Item = Ref<'_, V>> + '_ {
-        self.iter().map(|(_, value)| value)
-    }
-
-    /// All keys in order; the values are dropped.
-    ///
-    /// ```
-    /// let map = lathwork::PointMap::from([(2, "b"), (1, "a")]);
-    /// assert!(map.into_keys().eq([1, 2]));
-    /// ```
-    pub fn into_keys(self) -> impl DoubleEndedIterator<Item = K> {
-        self.into_iter().map(|(key, _)| key)
-    }
-
-    /// All values by value, in the order of their keys.
-    ///
-    /// ```
-    /// let map = lathwork::PointMap::from([(2, "b"), (1, "a")]);
-    /// assert!(map.into_values().rev().eq(["b", "a"]));
-    /// ```
-    pub fn into_values(self) -> impl DoubleEndedIterator<Item = V> {
-        self.into_iter().map(|(_, value)| value)
     }
 
     /// The entries with these keys, in order.
@@ -358,24 +288,9 @@ impl<K: Key, V> PointMap<K, V> {
             of: PhantomData,
         }
     }
-
-    /// Removes all entries and drops their values, as [`RangeMap::clear`](crate::RangeMap::clear).
-    pub fn clear(&mut self) {
-        self.index.clear();
-    }
-
-    /// As [`RangeMap::reclaim`](crate::RangeMap::reclaim).
-    pub fn reclaim(&self) {
-        self.index.reclaim();
-    }
-
-    /// Checks the invariants of the index, for tests: the first that is broken.
-    pub fn verify(&mut self) -> Result<(), String> {
-        self.index.verify()
-    }
 }
 
-fn entry<K: Key, V>(found: Found<'_, V>) -> (K, Ref<'_, V>) {
+fn entry<K: Key, V>(found: Entry<'_, V>) -> (K, Ref<'_, V>) {
     (K::from_word(found.0), found.2)
 }
 
@@ -383,42 +298,20 @@ fn not_shared<V>(_: &V) -> V {
     unreachable!("lathwork: no two points share a value")
 }
 
-impl<K: Key, V: Clone> Clone for PointMap<K, V> {
-    /// A map of the same options. Another thread may change this one during the call.
-    fn clone(&self) -> Self {
-        let map = made(Self::try_with(self.options));
-        for (key, value) in self {
-            if map.insert(key, (*value).clone()).is_err() {
-                made(Err(NoMemory))
-            }
-        }
-        map
-    }
-}
-
 impl<K: Key, V: PartialEq> PartialEq for PointMap<K, V> {
     fn eq(&self, other: &Self) -> bool {
-        let plain = |(key, value): (K, _)| (key.into_word(), value);
-        self.iter().map(plain).eq(other.iter().map(plain))
+        self.index.equals(&other.index)
     }
 }
 
 impl<K: Key, V: Eq> Eq for PointMap<K, V> {}
 
-collected!(impl [K: Key, V] PointMap<K, V>, of [] (K, V));
+collected!(
+    impl [K: Key, V] PointMap<K, V>, of [] (K, V),
+    clone [K: Key, V: Clone] |(key, value)| (key, (*value).clone())
+);
 from_array!(impl [K: Key, V] PointMap<K, V>, of (K, V));
 iterated!(impl [K: Key, V] PointMap<K, V>, Points<'a, K, V>);
-
-/// A shared map is extended too.
-impl<K: Key, V> Extend<(K, V)> for &PointMap<K, V> {
-    fn extend<I: IntoIterator<Item = (K, V)>>(&mut self, entries: I) {
-        for (key, value) in entries {
-            if self.insert(key, value).is_err() {
-                made(Err(NoMemory))
-            }
-        }
-    }
-}
 
 impl<K: Key, V> IntoIterator for PointMap<K, V> {
     type Item = (K, V);

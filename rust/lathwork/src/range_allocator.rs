@@ -12,8 +12,7 @@ use sys::lath_item;
 use crate::code::{allocation, found};
 use crate::error::AllocError;
 use crate::handle::{rcu, Handle, Space};
-use crate::index::last_of;
-use crate::key::words;
+use crate::key::{last_of, words};
 use crate::memory::Options;
 
 /// Finds and keeps account of free ranges among addresses, for any number of threads.

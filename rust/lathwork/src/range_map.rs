@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //! Disjoint ranges with values.
-use alloc::string::String;
 use core::iter::FusedIterator;
 use core::marker::PhantomData;
 use core::ops::{RangeBounds, RangeInclusive};
 
 use lathwork_sys as sys;
 
-use crate::common::{both_ends, collected, constructors, from_array, iterated};
+use crate::common::{both_ends, collected, constructors, from_array, indexed, iterated, stepped};
 use crate::error::{InsertError, Reason};
-use crate::handle::made;
 use crate::index::{section, Entry, Index};
 use crate::key::{keys, words};
 use crate::lock::Lock;
@@ -186,30 +184,7 @@ impl<K: Key, V> RangeMap<K, V> {
         self.index.at(key.into_word()).map(entry)
     }
 
-    /// Whether a range contains `key`.
-    pub fn contains(&self, key: K) -> bool {
-        self.index.contains(key.into_word())
-    }
-
-    /// The first range.
-    pub fn first(&self) -> Option<(RangeInclusive<K>, Ref<'_, V>)> {
-        self.index.end(true).map(entry)
-    }
-
-    /// The last range.
-    pub fn last(&self) -> Option<(RangeInclusive<K>, Ref<'_, V>)> {
-        self.index.end(false).map(entry)
-    }
-
-    /// The first range that begins at or behind `key`.
-    pub fn ceiling(&self, key: K) -> Option<(RangeInclusive<K>, Ref<'_, V>)> {
-        self.index.ceiling(key.into_word()).map(entry)
-    }
-
-    /// The last range that begins at or before `key`.
-    pub fn floor(&self, key: K) -> Option<(RangeInclusive<K>, Ref<'_, V>)> {
-        self.index.floor(key.into_word()).map(entry)
-    }
+    indexed!((RangeInclusive<K>, Ref<'_, V>), entry);
 
     /// Removes these keys: ranges within them go, those that they meet in part are cut. A range
     /// that goes beyond at both ends becomes two of the same value, which may need memory: without
@@ -346,16 +321,6 @@ impl<K: Key, V> RangeMap<K, V> {
         Ok(())
     }
 
-    /// The number of ranges. O(n).
-    pub fn len(&self) -> usize {
-        self.index.len()
-    }
-
-    /// Whether there is none. O(log n).
-    pub fn is_empty(&self) -> bool {
-        self.index.is_empty()
-    }
-
     /// All ranges in order. A range that is there all the time is seen once, one that is never
     /// there is not seen. One that is removed after the iterator has begun may be seen or not: the
     /// iterator copies up to 32 ranges ahead, and shows these as they were then. Its `Ref`s stay
@@ -419,46 +384,12 @@ impl<K: Key, V> RangeMap<K, V> {
             left: range,
         }
     }
-
-    /// Removes all ranges and drops their values. If the drop of one panics, the others are dropped
-    /// while unwinding, as those of a `Vec` are.
-    pub fn clear(&mut self) {
-        self.index.clear();
-    }
-
-    /// Drops the values of removed ranges that no thread can look at any more, in the order in
-    /// which they were removed. Calls that remove drop up to 256 of them now and then, and the end
-    /// of the map drops them all.
-    ///
-    /// It leaves values to a later call if another thread is choosing what to drop, or if it is
-    /// called by the drop of a value that is dropped by such a call, and so on, eight times. So
-    /// values may remove each other, in any number, without using up the stack.
-    pub fn reclaim(&self) {
-        self.index.reclaim();
-    }
-
-    /// Checks the invariants of the index, for tests: the first that is broken.
-    pub fn verify(&mut self) -> Result<(), String> {
-        self.index.verify()
-    }
-}
-
-impl<K: Key, V: Clone> Clone for RangeMap<K, V> {
-    /// A map of the same options. Another thread may change this one during the call.
-    fn clone(&self) -> Self {
-        let mut map = made(Self::try_with(self.options));
-        map.extend(self.iter().map(|(range, value)| (range, (*value).clone())));
-        map
-    }
 }
 
 impl<K: Key, V: PartialEq> PartialEq for RangeMap<K, V> {
     /// Whether both have the same ranges with equal values.
     fn eq(&self, other: &Self) -> bool {
-        let plain = |(range, value): (RangeInclusive<K>, _)| {
-            (range.start().into_word(), range.end().into_word(), value)
-        };
-        self.iter().map(plain).eq(other.iter().map(plain))
+        self.index.equals(&other.index)
     }
 }
 
@@ -470,23 +401,11 @@ collected!(
     /// # Panics
     ///
     /// If a range has 2^64 keys.
-    impl [K: Key, V] RangeMap<K, V>, of [R: RangeBounds<K>,] (R, V)
+    impl [K: Key, V] RangeMap<K, V>, of [R: RangeBounds<K>,] (R, V),
+    clone [K: Key, V: Clone] |(range, value)| (range, (*value).clone())
 );
 from_array!(impl [K: Key, R: RangeBounds<K>, V] RangeMap<K, V>, of (R, V));
 iterated!(impl [K: Key, V] RangeMap<K, V>, Ranges<'a, K, V>);
-
-/// A shared map is extended too.
-impl<K: Key, R: RangeBounds<K>, V> Extend<(R, V)> for &RangeMap<K, V> {
-    fn extend<I: IntoIterator<Item = (R, V)>>(&mut self, entries: I) {
-        for (range, value) in entries {
-            match self.insert(range, value).map_err(|refused| refused.reason) {
-                Ok(()) | Err(Reason::Empty) => {}
-                Err(Reason::NoMemory) => made(Err(NoMemory)),
-                Err(_) => panic!("lathwork: a range of 2^64 keys"),
-            }
-        }
-    }
-}
 
 /// A value that two parts of a range have is cloned for the first of them.
 impl<K: Key, V: Clone> IntoIterator for RangeMap<K, V> {
@@ -508,23 +427,14 @@ pub struct Ranges<'a, K: Key, V> {
     of: PhantomData<fn(K) -> K>,
 }
 
-impl<'a, K: Key, V> Iterator for Ranges<'a, K, V> {
-    type Item = (RangeInclusive<K>, Ref<'a, V>);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let next = self.first.take().or_else(|| self.scan.next());
-        next.map(entry)
-    }
-}
-
-impl<K: Key, V> DoubleEndedIterator for Ranges<'_, K, V> {
-    fn next_back(&mut self) -> Option<Self::Item> {
-        let next = self.scan.next_back().or_else(|| self.first.take());
-        next.map(entry)
-    }
-}
-
-impl<K: Key, V> FusedIterator for Ranges<'_, K, V> {}
+stepped!(impl ['a, K: Key, V] Ranges<'a, K, V>, (RangeInclusive<K>, Ref<'a, V>), |this, back| {
+    let next = if back {
+        this.scan.next_back().or_else(|| this.first.take())
+    } else {
+        this.first.take().or_else(|| this.scan.next())
+    };
+    next.map(entry)
+});
 
 /// Ranges by value, in order.
 pub struct IntoRanges<K: Key, V>(IntoEntries<V>, PhantomData<fn(K) -> K>);

@@ -4,10 +4,9 @@ use alloc::string::String;
 use core::fmt;
 use core::ops::{BitAnd, BitOr, BitXor, RangeBounds, RangeInclusive, Sub};
 
-use crate::algebra::{Algebra, Which};
-use crate::common::{both_ends, constructors, from_array, iterated};
+use crate::algebra::Algebra;
+use crate::common::{both_ends, constructors, from_array, inserted, iterated};
 use crate::error::{InsertError, Reason};
-use crate::handle::made;
 use crate::memory::{NoMemory, Options};
 use crate::range_map::{Gaps, IntoRanges, RangeMap, Ranges};
 use crate::Key;
@@ -40,6 +39,16 @@ fn reason<K: Key>(refused: InsertError<(), K>) -> Reason<K> {
     refused.reason
 }
 
+/// Calls of the map that return a range: `NAME(ARGUMENT) CALL`.
+macro_rules! ranges {
+    ($($(#[$doc:meta])* $name:ident($($key:ident)?) $call:ident;)*) => {$(
+        $(#[$doc])*
+        pub fn $name(&self $(, $key: K)?) -> Option<RangeInclusive<K>> {
+            self.map.$call($($key)?).map(|(range, _)| range)
+        }
+    )*};
+}
+
 impl<K: Key> RangeSet<K> {
     constructors!("set");
 
@@ -68,9 +77,25 @@ impl<K: Key> RangeSet<K> {
         done.map(drop).map_err(reason)
     }
 
-    /// The range that contains `key`.
-    pub fn get(&self, key: K) -> Option<RangeInclusive<K>> {
-        self.map.get_range(key).map(|(range, _)| range)
+    ranges! {
+        /// The range that contains `key`.
+        get(key) get_range;
+        /// The first range.
+        first() first;
+        /// The last range.
+        last() last;
+        /// The first range that begins at or behind `key`.
+        ceiling(key) ceiling;
+        /// The last range that begins at or before `key`.
+        floor(key) floor;
+        /// Removes the range that begins at `first`.
+        remove_starting(first) remove_starting;
+        /// Removes the range that contains `key`.
+        remove_covering(key) remove_covering;
+        /// Removes the first range.
+        pop_first() pop_first;
+        /// Removes the last range.
+        pop_last() pop_last;
     }
 
     /// Whether a range contains `key`.
@@ -78,49 +103,9 @@ impl<K: Key> RangeSet<K> {
         self.map.contains(key)
     }
 
-    /// The first range.
-    pub fn first(&self) -> Option<RangeInclusive<K>> {
-        self.map.first().map(|(range, _)| range)
-    }
-
-    /// The last range.
-    pub fn last(&self) -> Option<RangeInclusive<K>> {
-        self.map.last().map(|(range, _)| range)
-    }
-
-    /// The first range that begins at or behind `key`.
-    pub fn ceiling(&self, key: K) -> Option<RangeInclusive<K>> {
-        self.map.ceiling(key).map(|(range, _)| range)
-    }
-
-    /// The last range that begins at or before `key`.
-    pub fn floor(&self, key: K) -> Option<RangeInclusive<K>> {
-        self.map.floor(key).map(|(range, _)| range)
-    }
-
     /// Removes these keys, as [`RangeMap::remove`].
     pub fn remove(&self, range: impl RangeBounds<K>) -> Result<(), NoMemory> {
         self.map.remove(range)
-    }
-
-    /// Removes the range that begins at `first`.
-    pub fn remove_starting(&self, first: K) -> Option<RangeInclusive<K>> {
-        self.map.remove_starting(first).map(|(range, _)| range)
-    }
-
-    /// Removes the range that contains `key`.
-    pub fn remove_covering(&self, key: K) -> Option<RangeInclusive<K>> {
-        self.map.remove_covering(key).map(|(range, _)| range)
-    }
-
-    /// Removes the first range.
-    pub fn pop_first(&self) -> Option<RangeInclusive<K>> {
-        self.map.pop_first().map(|(range, _)| range)
-    }
-
-    /// Removes the last range.
-    pub fn pop_last(&self) -> Option<RangeInclusive<K>> {
-        self.map.pop_last().map(|(range, _)| range)
     }
 
     /// Removes the ranges for which `keep` returns false.
@@ -171,22 +156,24 @@ impl<K: Key> RangeSet<K> {
 
     /// The keys that are in one set or the other, as ranges of which no two touch.
     pub fn union<'a>(&'a self, other: &'a Self) -> Algebra<'a, K> {
-        Algebra::new(self.map.iter(), other.map.iter(), Which::either)
+        Algebra::new(self.map.iter(), other.map.iter(), |one, other| one || other)
     }
 
     /// The keys that are in both sets.
     pub fn intersection<'a>(&'a self, other: &'a Self) -> Algebra<'a, K> {
-        Algebra::new(self.map.iter(), other.map.iter(), Which::both)
+        Algebra::new(self.map.iter(), other.map.iter(), |one, other| one && other)
     }
 
     /// The keys of this set that are not in the other one.
     pub fn difference<'a>(&'a self, other: &'a Self) -> Algebra<'a, K> {
-        Algebra::new(self.map.iter(), other.map.iter(), Which::first)
+        Algebra::new(self.map.iter(), other.map.iter(), |one, other| {
+            one && !other
+        })
     }
 
     /// The keys that are in exactly one of the sets.
     pub fn symmetric_difference<'a>(&'a self, other: &'a Self) -> Algebra<'a, K> {
-        Algebra::new(self.map.iter(), other.map.iter(), Which::one)
+        Algebra::new(self.map.iter(), other.map.iter(), |one, other| one != other)
     }
 
     /// Whether all keys of this set are in the other one.
@@ -239,11 +226,7 @@ impl<K: Key> Eq for RangeSet<K> {}
 impl<K: Key, R: RangeBounds<K>> Extend<R> for RangeSet<K> {
     fn extend<I: IntoIterator<Item = R>>(&mut self, ranges: I) {
         for range in ranges {
-            match self.insert(range) {
-                Ok(()) | Err(Reason::Empty) => {}
-                Err(Reason::NoMemory) => made(Err(NoMemory)),
-                Err(_) => panic!("lathwork: a range of 2^64 keys"),
-            }
+            inserted(self.insert(range));
         }
     }
 }

@@ -3,7 +3,8 @@
 use lathwork_sys as sys;
 use sys::lath_item;
 
-use crate::index::{last_of, section, Entry, Index, AHEAD};
+use crate::index::{section, Entry, Index, AHEAD};
+use crate::key::last_of;
 use crate::section::Section;
 use crate::Ref;
 
@@ -65,6 +66,15 @@ impl<V> Index<V> {
             back: Ahead::new(),
             keys,
         }
+    }
+
+    /// Whether both have the same entries, with equal values.
+    pub(crate) fn equals(&self, other: &Self) -> bool
+    where
+        V: PartialEq,
+    {
+        let all = Some((0, u64::MAX));
+        self.scan(all).eq(other.scan(all))
     }
 }
 

@@ -118,17 +118,13 @@ impl<T> SortQueue<T> {
         let slots_layout = Layout::array::<Slot<T>>(requests as usize).map_err(|_| NoMemory)?;
         let slots = options.memory.alloc(slots_layout)?.cast::<Slot<T>>();
         for place in 0..requests {
-            let next = if place + 1 < requests {
-                place + 1
-            } else {
-                NONE
-            };
+            let next = Some(place + 1).filter(|&next| next < requests);
             let slot = Slot {
                 hook: sys::lath_request::default(),
                 value: MaybeUninit::uninit(),
                 queued: false,
                 age: 0,
-                next,
+                next: next.unwrap_or(NONE),
             };
             // SAFETY: the layout has room for it.
             unsafe { slots.as_ptr().add(place as usize).write(slot) };

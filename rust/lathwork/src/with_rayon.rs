@@ -48,29 +48,21 @@ parallel! {
     IntervalMap<K: Key> from R where [R: RangeBounds<K> + Send,];
 }
 
-impl<K: Key + Send, V: Send> IntoParallelIterator for PointMap<K, V> {
-    type Item = (K, V);
-    type Iter = IntoIter<(K, V)>;
+macro_rules! taken_apart {
+    ($($name:ident<K, V> [$($of:tt)*] $key:ty;)*) => {$(
+        impl<$($of)*> IntoParallelIterator for $name<K, V> {
+            type Item = ($key, V);
+            type Iter = IntoIter<($key, V)>;
 
-    fn into_par_iter(self) -> Self::Iter {
-        self.into_iter().collect::<Vec<_>>().into_par_iter()
-    }
+            fn into_par_iter(self) -> Self::Iter {
+                self.into_iter().collect::<Vec<_>>().into_par_iter()
+            }
+        }
+    )*};
 }
 
-impl<K: Bytes + Send, V: Send> IntoParallelIterator for BytesMap<K, V> {
-    type Item = (K, V);
-    type Iter = IntoIter<(K, V)>;
-
-    fn into_par_iter(self) -> Self::Iter {
-        self.into_iter().collect::<Vec<_>>().into_par_iter()
-    }
-}
-
-impl<K: Key + Send, V: Clone + Send> IntoParallelIterator for RangeMap<K, V> {
-    type Item = (RangeInclusive<K>, V);
-    type Iter = IntoIter<(RangeInclusive<K>, V)>;
-
-    fn into_par_iter(self) -> Self::Iter {
-        self.into_iter().collect::<Vec<_>>().into_par_iter()
-    }
+taken_apart! {
+    PointMap<K, V> [K: Key + Send, V: Send] K;
+    BytesMap<K, V> [K: Bytes + Send, V: Send] K;
+    RangeMap<K, V> [K: Key + Send, V: Clone + Send] RangeInclusive<K>;
 }

@@ -96,46 +96,28 @@ impl<'de, K: Deserialize<'de>> Deserialize<'de> for Keys<K> {
     }
 }
 
-impl<V: Serialize> Serialize for Ref<'_, V> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        (**self).serialize(serializer)
-    }
+/// `TYPE [GENERICS], with NAME: what is written`.
+macro_rules! writes {
+    ($($name:ty [$($of:tt)*], $this:ident, $to:ident: $written:expr;)*) => {$(
+        impl<$($of)*> Serialize for $name {
+            fn serialize<S: Serializer>(&self, $to: S) -> Result<S::Ok, S::Error> {
+                let $this = self;
+                $written
+            }
+        }
+    )*};
 }
 
-impl<T: Serialize> Serialize for BytesPart<'_, T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        (**self).serialize(serializer)
-    }
-}
-
-impl<K: Key + Serialize, V: Serialize> Serialize for PointMap<K, V> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self)
-    }
-}
-
-impl<K: Bytes + Serialize, V: Serialize> Serialize for BytesMap<K, V> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self)
-    }
-}
-
-impl<K: Key + Serialize, V: Serialize> Serialize for RangeMap<K, V> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.iter().map(|(range, value)| (Keys(range), value)))
-    }
-}
-
-impl<K: Key + Serialize, V: Serialize> Serialize for IntervalMap<K, V> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.iter().map(|(range, value)| (Keys(range), value)))
-    }
-}
-
-impl<K: Key + Serialize> Serialize for RangeSet<K> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.iter().map(Keys))
-    }
+writes! {
+    Ref<'_, V> [V: Serialize], this, to: (**this).serialize(to);
+    BytesPart<'_, T> [T: Serialize], this, to: (**this).serialize(to);
+    PointMap<K, V> [K: Key + Serialize, V: Serialize], this, to: to.collect_map(this);
+    BytesMap<K, V> [K: Bytes + Serialize, V: Serialize], this, to: to.collect_map(this);
+    RangeMap<K, V> [K: Key + Serialize, V: Serialize], this, to:
+        to.collect_seq(this.iter().map(|(range, value)| (Keys(range), value)));
+    IntervalMap<K, V> [K: Key + Serialize, V: Serialize], this, to:
+        to.collect_seq(this.iter().map(|(range, value)| (Keys(range), value)));
+    RangeSet<K> [K: Key + Serialize], this, to: to.collect_seq(this.iter().map(Keys));
 }
 
 /// Reads what a container of type T is made of.
@@ -147,107 +129,54 @@ impl<T> Reads<T> {
     }
 }
 
-macro_rules! maps {
-    ($($name:ident $bound:ident;)*) => {$(
-        impl<'de, K, V> Visitor<'de> for Reads<$name<K, V>>
-        where
-            K: $bound + Deserialize<'de>,
-            V: Deserialize<'de>,
-        {
-            type Value = $name<K, V>;
+/// `TYPE [GENERICS], WHAT: VISIT by DESERIALIZE; ENTRY is ITEM of next => result of its insert`.
+macro_rules! reads {
+    ($(
+        $name:ident<$($arg:ident),*> [$($of:tt)*], $what:literal:
+        $access:ident $visit:ident by $read:ident;
+        $entry:pat = $next:ident $item:ty, $insert:ident($($part:expr),*), $reason:expr;
+    )*) => {$(
+        impl<'de, $($of)*> Visitor<'de> for Reads<$name<$($arg),*>> {
+            type Value = $name<$($arg),*>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a map")
+                f.write_str($what)
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
-                let map = $name::try_new().map_err(A::Error::custom)?;
-                while let Some((key, value)) = entries.next_entry()? {
-                    let done = map.insert(key, value);
-                    done.map_err(|refused| A::Error::custom(refused.reason.plain()))?;
+            fn $visit<A: $access<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
+                let all = $name::try_new().map_err(A::Error::custom)?;
+                while let Some($entry) = { let next: Option<$item> = entries.$next()?; next } {
+                    let done = all.$insert($($part),*).map_err($reason);
+                    done.map_err(|reason| A::Error::custom(reason.plain()))?;
                 }
-                Ok(map)
+                Ok(all)
             }
         }
 
-        impl<'de, K, V> Deserialize<'de> for $name<K, V>
-        where
-            K: $bound + Deserialize<'de>,
-            V: Deserialize<'de>,
-        {
+        impl<'de, $($of)*> Deserialize<'de> for $name<$($arg),*> {
             fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-                from.deserialize_map(Reads::<Self>::new())
+                from.$read(Reads::<Self>::new())
             }
         }
     )*};
 }
 
-maps! {
-    PointMap Key;
-    BytesMap Bytes;
-}
-
-/// A range that overlaps an earlier one is an error in a map of ranges: none was written so.
-macro_rules! ranges {
-    ($($name:ident $insert:ident;)*) => {$(
-        impl<'de, K, V> Visitor<'de> for Reads<$name<K, V>>
-        where
-            K: Key + Deserialize<'de>,
-            V: Deserialize<'de>,
-        {
-            type Value = $name<K, V>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a sequence of ranges and values")
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
-                let map = $name::try_new().map_err(A::Error::custom)?;
-                while let Some((Keys(range), value)) = entries.next_element::<(Keys<K>, V)>()? {
-                    let done = map.$insert(range, value);
-                    done.map_err(|refused| A::Error::custom(refused.reason.plain()))?;
-                }
-                Ok(map)
-            }
-        }
-
-        impl<'de, K, V> Deserialize<'de> for $name<K, V>
-        where
-            K: Key + Deserialize<'de>,
-            V: Deserialize<'de>,
-        {
-            fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-                from.deserialize_seq(Reads::<Self>::new())
-            }
-        }
-    )*};
-}
-
-ranges! {
-    RangeMap try_insert;
-    IntervalMap insert;
-}
-
-impl<'de, K: Key + Deserialize<'de>> Visitor<'de> for Reads<RangeSet<K>> {
-    type Value = RangeSet<K>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a sequence of ranges")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut ranges: A) -> Result<Self::Value, A::Error> {
-        let set = RangeSet::try_new().map_err(A::Error::custom)?;
-        while let Some(Keys(range)) = ranges.next_element::<Keys<K>>()? {
-            // ranges that touch stay two, as they were
-            set.try_insert(range)
-                .map_err(|reason| A::Error::custom(reason.plain()))?;
-        }
-        Ok(set)
-    }
-}
-
-impl<'de, K: Key + Deserialize<'de>> Deserialize<'de> for RangeSet<K> {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_seq(Reads::<Self>::new())
-    }
+// A range that overlaps an earlier one is an error in a map or a set of ranges: none was written so. Ranges that touch stay two,
+// as they were.
+reads! {
+    PointMap<K, V> [K: Key + Deserialize<'de>, V: Deserialize<'de>], "a map":
+        MapAccess visit_map by deserialize_map;
+        (key, value) = next_entry (K, V), insert(key, value), |refused| refused.reason;
+    BytesMap<K, V> [K: Bytes + Deserialize<'de>, V: Deserialize<'de>], "a map":
+        MapAccess visit_map by deserialize_map;
+        (key, value) = next_entry (K, V), insert(key, value), |refused| refused.reason;
+    RangeMap<K, V> [K: Key + Deserialize<'de>, V: Deserialize<'de>], "a sequence of ranges and values":
+        SeqAccess visit_seq by deserialize_seq;
+        (Keys(keys), value) = next_element (Keys<K>, V), try_insert(keys, value), |refused| refused.reason;
+    IntervalMap<K, V> [K: Key + Deserialize<'de>, V: Deserialize<'de>], "a sequence of ranges and values":
+        SeqAccess visit_seq by deserialize_seq;
+        (Keys(keys), value) = next_element (Keys<K>, V), insert(keys, value), |refused| refused.reason;
+    RangeSet<K> [K: Key + Deserialize<'de>], "a sequence of ranges":
+        SeqAccess visit_seq by deserialize_seq;
+        Keys(keys) = next_element Keys<K>, try_insert(keys), |reason| reason;
 }

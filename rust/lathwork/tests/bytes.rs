@@ -6,6 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::Arc;
 use std::thread;
 
+mod counted;
+use counted::Counted;
+
 use lathwork::{BytesMap, BytesPart, Options, Reason};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -188,26 +191,10 @@ fn from_both_ends() {
     }
 }
 
-/// Counts those that live.
-struct Counted(u64, Arc<AtomicUsize>);
-
-impl Counted {
-    fn new(value: u64, alive: &Arc<AtomicUsize>) -> Self {
-        alive.fetch_add(1, SeqCst);
-        Counted(value, alive.clone())
-    }
-}
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.1.fetch_sub(1, SeqCst);
-    }
-}
-
 #[test]
 fn drops_by_threads() {
     let alive = Arc::new(AtomicUsize::new(0));
-    let map = BytesMap::<String, Counted>::new();
+    let map = BytesMap::<String, Counted<u64>>::new();
     thread::scope(|s| {
         for thread in 0..3u64 {
             let (map, alive) = (&map, &alive);
@@ -256,7 +243,7 @@ fn drops_by_threads() {
 #[test]
 fn keys_and_values_outlive_their_iterator() {
     let alive = Arc::new(AtomicUsize::new(0));
-    let map: BytesMap<String, Counted> = (0..5)
+    let map: BytesMap<String, Counted<u64>> = (0..5)
         .map(|n| (n.to_string(), Counted::new(n, &alive)))
         .collect();
     let (key, value) = map.iter().nth(1).unwrap();
@@ -286,7 +273,7 @@ fn keys_and_values_outlive_their_iterator() {
 #[test]
 fn only_keys_or_values() {
     let alive = Arc::new(AtomicUsize::new(0));
-    let make = || -> BytesMap<String, Counted> {
+    let make = || -> BytesMap<String, Counted<u64>> {
         let entry = |n: u64| (n.to_string(), Counted::new(n, &alive));
         (0..5).map(entry).collect()
     };
@@ -308,19 +295,10 @@ fn only_keys_or_values() {
 
 #[test]
 fn a_panic_while_the_map_ends() {
-    struct Bomb(u32, Arc<AtomicUsize>);
-    impl Drop for Bomb {
-        fn drop(&mut self) {
-            self.1.fetch_sub(1, SeqCst);
-            if self.0 == 7 && !thread::panicking() {
-                panic!("a drop that panics");
-            }
-        }
-    }
     for removed in [0, 5, 20] {
-        let alive = Arc::new(AtomicUsize::new(40));
-        let map: BytesMap<String, Bomb> = (0..40)
-            .map(|n| (n.to_string(), Bomb(n, alive.clone())))
+        let alive = Arc::new(AtomicUsize::new(0));
+        let map: BytesMap<String, Counted<u64>> = (0..40)
+            .map(|n| (n.to_string(), Counted::bomb(n, &alive, n == 7)))
             .collect();
         for n in 0..removed {
             map.remove(n.to_string().as_str());

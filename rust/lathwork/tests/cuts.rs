@@ -7,6 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::Arc;
 use std::thread;
 
+mod counted;
+use counted::Counted;
+
 use lathwork::{RangeMap, RangeSet};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -41,35 +44,6 @@ fn step() -> impl Strategy<Value = Step> {
         1 => key().prop_map(Step::SplitOff),
         1 => vec(some(), 0..4).prop_map(Step::Append),
     ]
-}
-
-/// A value that counts those that live.
-#[derive(Debug)]
-struct Counted(u8, Arc<AtomicUsize>);
-
-impl Counted {
-    fn new(value: u8, alive: &Arc<AtomicUsize>) -> Self {
-        alive.fetch_add(1, SeqCst);
-        Counted(value, alive.clone())
-    }
-}
-
-impl Clone for Counted {
-    fn clone(&self) -> Self {
-        Counted::new(self.0, &self.1)
-    }
-}
-
-impl PartialEq for Counted {
-    fn eq(&self, other: &Self) -> bool {
-        self.0 == other.0
-    }
-}
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.1.fetch_sub(1, SeqCst);
-    }
 }
 
 /// First key to last key and value, as plain code has it.
@@ -209,7 +183,7 @@ proptest! {
     fn as_plain_code(steps in vec(step(), 1..60)) {
         play::<u8>(&steps, |value| value, |value| *value);
         let alive = Arc::default();
-        play::<Counted>(&steps, |value| Counted::new(value, &alive), |value| value.0);
+        play::<Counted<u8>>(&steps, |value| Counted::new(value, &alive), |value| value.0);
         prop_assert_eq!(alive.load(SeqCst), 0);
     }
 
@@ -301,7 +275,7 @@ fn all_keys_of_64_bits() {
 #[test]
 fn by_threads() {
     let alive = Arc::new(AtomicUsize::new(0));
-    let map = RangeMap::<u32, Counted>::new();
+    let map = RangeMap::<u32, Counted<u8>>::new();
     map.insert(0..1000, Counted::new(0, &alive)).unwrap();
     thread::scope(|s| {
         for thread in 1..=3u8 {
@@ -345,7 +319,7 @@ fn by_threads() {
 #[test]
 fn parts_of_one_range_by_threads() {
     let alive = Arc::new(AtomicUsize::new(0));
-    let map = RangeMap::<u8, Counted>::new();
+    let map = RangeMap::<u8, Counted<u8>>::new();
     thread::scope(|s| {
         for thread in 0..3u8 {
             let (map, alive) = (&map, &alive);

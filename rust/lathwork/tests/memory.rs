@@ -8,6 +8,9 @@ use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering::SeqCst};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+mod counted;
+use counted::Counted;
+
 use lathwork::{
     AllocError, BytesMap, IntervalMap, NoMemory, Options, Order, PointMap, RangeAllocator,
     RangeMap, RangeSet, Reason, SortQueue,
@@ -188,29 +191,6 @@ fn a_queue_without_memory() {
         let options = Options::new().memory(memory);
         assert!(SortQueue::<u8>::try_with(100, Order::Sweep, options).is_err());
         memory.all_back();
-    }
-}
-
-/// A value that counts those that live.
-#[derive(Debug)]
-struct Counted(u32, Arc<AtomicUsize>);
-
-impl Counted {
-    fn new(value: u32, alive: &Arc<AtomicUsize>) -> Self {
-        alive.fetch_add(1, SeqCst);
-        Counted(value, alive.clone())
-    }
-}
-
-impl Clone for Counted {
-    fn clone(&self) -> Self {
-        Counted::new(self.0, &self.1)
-    }
-}
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.1.fetch_sub(1, SeqCst);
     }
 }
 

@@ -4,6 +4,9 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::Arc;
 
+mod counted;
+use counted::Counted;
+
 use lathwork::{Options, Order, Refused, SortQueue, Ticket};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -104,20 +107,11 @@ fn a_ticket_of_one_that_has_left() {
 
 #[test]
 fn values_are_dropped_once() {
-    struct Bomb(Arc<AtomicUsize>, bool);
-    impl Drop for Bomb {
-        fn drop(&mut self) {
-            self.0.fetch_sub(1, SeqCst);
-            if self.1 {
-                panic!("a drop that panics");
-            }
-        }
-    }
     for bomb in [None, Some(3)] {
-        let alive = Arc::new(AtomicUsize::new(9));
+        let alive = Arc::new(AtomicUsize::new(0));
         let mut queue = SortQueue::try_new(9).unwrap();
         for n in 0..9 {
-            let value = Bomb(alive.clone(), bomb == Some(n));
+            let value = Counted::bomb(n, &alive, bomb == Some(n));
             queue.push(n, value).ok().unwrap();
         }
         drop(queue.pop());
