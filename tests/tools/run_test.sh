@@ -36,22 +36,23 @@ short=$("$run" test --list | awk '$2 ~ /quick/ { n += $3 } END { print n }')
 if said=$("$run" test bogus 2>&1); then fail "a stage named bogus is accepted"; fi
 [[ $said == *bogus*check* ]] || fail "./run test bogus says: $said"
 
-# with other stages: two that leave a processor idle side by side, none beside one that leaves none, or before what it comes after
+# with other stages: they keep three processors busy together, no less and no more, and none begins before what it comes after
 mkdir "$work/tools"
 cp "$run" "$work"
 cp "$root/tools/tally" "$work/tools"
 ln -s /bin/true "$work/tools/need"
 cat >"$work/tools/stages" <<-END
 	one   all 10 1 -       build  echo +one >>$work/order; sleep 1; echo -one >>$work/order
-	both  all 10 2 -       build  echo +both >>$work/order; sleep 0.2; echo -both >>$work/order; each "echo 2 passed, 1 failed" false
-	two   all 10 1 -       build  echo +two >>$work/order; sleep 0.3; echo -two >>$work/order; echo 4 passed, 0 failed
+	both  all 10 2 -       build  echo +both >>$work/order; sleep 0.3; echo -both >>$work/order; each "echo 2 passed, 1 failed" false
+	more  all 10 2 -       build  echo +more >>$work/order; sleep 0.1; echo -more >>$work/order
+	two   all 10 1 -       build  echo +two >>$work/order; sleep 0.1; echo -two >>$work/order; echo 4 passed, 0 failed
 	last  all 10 1 one     build  echo +last >>$work/order; echo "skipped: this: why"; echo -last >>$work/order
 	waits ci  10 1 -       build  echo \$BASHPID >>$work/order; sleep 300
 END
 if said=$("$work/run" test all); then fail "a stage fails, ./run test all does not: $said"; fi
 got=$(xargs <"$work/order")
-[[ $got == "+one +two -two -one +both -both +last -last" ]] || fail "the stages ran in the order $got"
-for line in "one +1 passed" "both +2 passed +1 failed" "two +4 passed .*left: one both last" "8 passed, 1 failed, 1 skipped" "  skipped: this: why"; do
+[[ $got == "+one +both -both +more -more +two -two -one +last -last" ]] || fail "the stages ran in the order $got"
+for line in "one +1 passed" "both +2 passed +1 failed" "two +4 passed .*left: one last" "9 passed, 1 failed, 1 skipped" "  skipped: this: why"; do
 	grep -qE "^$line" <<<"$said" || fail "no line like $line in: $said"
 done
 [[ $("$work/run" --help) == *"all build kinds, each stage once; about 1 minutes"* ]] || fail "another budget than a minute"
