@@ -4,8 +4,7 @@
 //
 // A description is a class C, in one file beside the container's tests (index/index_calls.hpp):
 //
-//   C::setup    how a container is made; drawn from a source. Has `together`: other calls run
-//               beside each, and `next`: the name of the call that shall come next, or nullptr
+//   C::setup    how a container is made; drawn from a source. An any_setup
 //   C::domain   the part of it that the arguments are drawn from
 //   C::model    what should be in it: plain, slow, easy to see right. Copied and compared
 //   C::call     the arguments and the results of one call. Has `kind`, `ret`, `called`, `returned`
@@ -73,6 +72,14 @@ struct host {
     bool* none = nullptr; // if it is set, the allocator has no memory
 };
 
+// What each setup has.
+struct any_setup {
+    bool memory = false; // it is the caller's
+    bool memory_ends = false; // calls may lack it
+    bool together = false; // other calls run beside each
+    const char* next = nullptr; // the name of the call that shall come next
+};
+
 enum class effect : std::uint8_t {
     once, // at one moment of the call
     apart, // in steps that others may come between: `steps` says which
@@ -88,7 +95,8 @@ struct described {
     const char* name; // in the header, without the container's; or several
     unsigned weight; // how often it is drawn, beside the others
     enum effect effect;
-    // That its header names. With ENOMEM it may lack memory, and then it changes nothing.
+    // That its header names. With ENOMEM it may lack memory, and then it changes nothing, unless
+    // `partly`.
     std::vector<int> errors;
     bool (*possible)(const typename C::domain&) = nullptr; // nullptr: always
     void (*draw)(typename C::domain&, source&, call&) = nullptr;
@@ -97,10 +105,12 @@ struct described {
     // steps.
     bool (*agrees)(typename C::model&, const call&) = nullptr;
     void (*steps)(const call&, std::vector<call>&) = nullptr;
+    bool partly = false;
 
     bool may_return(std::int64_t ret) const {
         return ret >= 0 || std::find(errors.begin(), errors.end(), -ret) != errors.end();
     }
+    bool changes_nothing(std::int64_t ret) const { return ret == -ENOMEM && !partly; }
 };
 
 template <class T>
@@ -139,7 +149,7 @@ bool agrees(typename C::model& model, const typename C::call& c) {
     const described<C>& kind = C::kinds[c.kind];
     if (!kind.may_return(c.ret))
         return false;
-    if (c.ret == -ENOMEM)
+    if (kind.changes_nothing(c.ret))
         return true;
     if (kind.agrees)
         return kind.agrees(model, c);
@@ -201,10 +211,10 @@ public:
     using model = typename C::model;
     static constexpr std::size_t most = 64; // calls
 
-    // Adds a call that was made. One without memory has changed nothing.
+    // Adds a call that was made.
     void add(const call& c) {
         const described<C>& kind = C::kinds[c.kind];
-        if (c.ret == -ENOMEM || kind.effect == effect::none)
+        if (kind.changes_nothing(c.ret) || kind.effect == effect::none)
             return;
         if (kind.effect == effect::once)
             calls_.push_back(c);

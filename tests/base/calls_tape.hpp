@@ -96,6 +96,7 @@ template <class C>
 int run_tape(tape& t) {
     source from(t);
     typename C::setup setup(from);
+    setup.memory_ends = t.may_fail;
     checked_memory memory;
     host where;
     where.allocator = t.allocator ? t.allocator : setup.memory ? &memory.calls : nullptr;
@@ -105,6 +106,7 @@ int run_tape(tape& t) {
     t.call = "init";
     if (it->failed())
         return t.may_fail ? 0 : -1;
+    it->contents(model);
     int ret = 0;
     for (unsigned n = 1; !ret && from.more(); n++) {
         ret = play<C>(t, *it, model, setup, from);

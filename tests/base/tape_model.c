@@ -32,7 +32,7 @@ int main(int argc, char **argv)
 			return 1;
 		}
 	}
-	if (tapes >= tape_plan.tapes && tape_plan.errors && tape_plan.errors(false))
+	if (tapes >= tape_plan.tapes && tape_plan.errors(false))
 		return 1;
 	printf("tape_model: %lu tapes of %u bytes\n", tapes, tape_plan.size);
 	return 0;

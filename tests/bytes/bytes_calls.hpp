@@ -415,7 +415,8 @@ inline bool find_put_agrees(byte_keys& m, const bytes_call& c) {
     if (c.other && !there)
         return c.ret == -EINVAL;
     bytes_call step = step_of(c, c.other ? "erase" : there ? "replace" : "insert", c.key, 0, c.got);
-    const bool again = c.rets.empty() || c.rets[0] == -EAGAIN || c.rets[0] == -ENOMEM;
+    const bool again =
+        c.rets.empty() || c.rets[0] == -EAGAIN || (c.rets[0] == -ENOMEM && c.of->memory_ends);
     return !c.ret && again && agrees<bytes_calls>(m, step);
 }
 inline void find_put_steps(const bytes_call& c, std::vector<bytes_call>& steps) {

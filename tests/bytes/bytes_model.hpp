@@ -22,9 +22,8 @@ struct byte_key {
     bool operator==(const byte_key&) const = default;
 };
 
-struct bytes_setup {
-    bool descending = false, ranks = false, memory = false, together = false;
-    const char* next = nullptr;
+struct bytes_setup : any_setup {
+    bool descending = false, ranks = false;
     lath_config config = LATH_CONFIG_INIT;
     // What keys look like: one of some beginnings, then up to `rest` letters.
     std::vector<std::string> begin;

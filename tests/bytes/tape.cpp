@@ -9,6 +9,6 @@ static void begin(std::uint8_t* bytes, unsigned long i, bool failing) {
     bytes[1] = static_cast<std::uint8_t>(i);
 }
 
-const struct tape_plan tape_plan = {
-    200, 6000, 12, 2500, begin, nullptr, calls::all_errors_seen<calls::bytes_calls>};
+const struct tape_plan tape_plan = {200,  6000,  12,
+                                    2500, begin, calls::all_errors_seen<calls::bytes_calls>};
 int tape_run(struct tape* tape) { return calls::run_tape<calls::bytes_calls>(*tape); }

@@ -13,7 +13,6 @@ import byte_keys
 import core
 import index_calls
 import range_lock
-import space
 import store
 from core import MAX, U64, Item, Memory, Mismatch, Subject, expect
 
@@ -231,123 +230,6 @@ def lock_cases(lib):
     lib.lath_range_locks_fini(at)
 
 
-UNIT = 4096
-
-
-def create_cases(lib):
-    def create(allocator=None, **change):
-        made, config = C.c_void_p(), space.Config(C.sizeof(space.Config), 0, 0, UNIT, 0, 0, None, allocator)
-        for name, value in change.items():
-            setattr(config, name, value)
-        result = lib.lath_space_create(by(made), by(config))
-        Subject.same("create, *space", bool(made), not result)
-        lib.lath_space_destroy(made)
-        return result
-    for wrong in ({"size": 0}, {"size": space.Config.rcu.offset - 1}, {"size": C.sizeof(space.Config) + 1}, {"size": MAX}, {"flags": 32},
-                  {"flags": 1 << 31}, {"unit": 0}, {"unit": 3}, {"unit": 1 << 52}, {"unit": 1 << 63}, {"unit": MAX}, {"low": 1},
-                  {"high": MAX}, {"below": 5}, {"low": UNIT, "high": UNIT}, {"low": 2 * UNIT, "high": UNIT}):
-        expect(f"create of {wrong}", create(**wrong), EINVAL)
-    starve("create", create, lambda: None)
-
-
-def a_space(lib, flags=space.NO_MAGAZINES, low=0, high=0, unit=UNIT, memory=False):
-    return space.SpaceSubject(lib, {"low": low, "high": high, "unit": unit, "below": 0, "flags": flags, "memory": memory})
-
-
-def fixture(lib, flags=space.NO_MAGAZINES):
-    """[1, 12288) units in three arenas, and a second segment. Taken: [5, 9) by a reserve, and 3 units in an arena."""
-    s = a_space(lib, flags, UNIT, 12288 * UNIT)
-    s.add_segment(16383, 0, 4096, 0)
-    s.reserve(4, 4, 1)
-    s.alloc(3, 0, 0, 2)
-    return s
-
-
-def space_cases(lib):
-    fixed, key, item = fixture(lib), U64(), Item()
-    s, taken, to, found, hole = fixed.space, fixed.u.value, by(key), by(item), lambda *a: by(space.Hole(*a))
-    mark = s.value + 1
-    refuse(lib, "lath_space_", (s,), fixed.check_all, [
-        ("alloc", (UNIT, 0, mark, to), EINVAL), ("alloc_in", (MAX, UNIT, 0, mark, to), EINVAL),
-        ("alloc_in", (MAX - 3, UNIT, 0, 3, to), ENOSPC), ("alloc_below", (0, UNIT, 0, mark, to), EINVAL),
-        ("alloc_below", (UNIT + 1, UNIT, 0, 3, to), EINVAL), ("alloc_request", (hole(UNIT), mark, to), EINVAL),
-        ("alloc_request", (hole(UNIT, 0, UNIT + 1), 3, to), EINVAL), ("alloc_request", (hole(UNIT, 0, 0, MAX), 3, to), EINVAL),
-        ("reserve", (100 * UNIT, UNIT + 1, 3), EINVAL), ("reserve", (100 * UNIT + 1, UNIT, 3), EINVAL),
-        ("reserve", (100 * UNIT, MAX - 99 * UNIT + 1, 3), EINVAL), ("reserve", (100 * UNIT, UNIT, mark), EINVAL),
-        ("reserve", (12287 * UNIT, 2 * UNIT, 3), EINVAL), ("reserve", (100 * UNIT, 16384 * UNIT, 3), EINVAL),
-        ("reserve", (taken + UNIT, 8 * UNIT, 3), EBUSY), ("free", (5 * UNIT, 1), EINVAL), ("free", (5 * UNIT + 1, UNIT), EINVAL),
-        ("free", (5 * UNIT, MAX), EINVAL), ("free", (5 * UNIT, MAX - 4 * UNIT + 1), EINVAL), ("free", (taken + 64 * UNIT, UNIT), EINVAL),
-        ("free", (taken, 4 * UNIT), EINVAL), ("free", (1 << 63, 1 << 63), EINVAL), ("owner", (taken, found), ENOENT),
-        ("owner", (MAX, found), ENOENT), ("next", (MAX, found), ENOENT), ("next_free", (MAX, found), ENOENT),
-        ("add_segment", (1 << 40, 1, 0), EINVAL), ("add_segment", ((1 << 40) + 1, UNIT, 0), EINVAL), ("add_segment", (0, 1 << 63, 0), EEXIST),
-        ("add_segment", (MAX - UNIT + 1, 2 * UNIT, 0), EINVAL), ("segment_of", (MAX,), ENOENT), ("remove_segment", (1,), EBUSY),
-        ("load", (space.READ_FN(), None, 9, None, 0), EBUSY), ("load", (space.READ_FN(), None, mark, None, 0), EINVAL),
-        ("save", (space.WRITE_FN(lambda *_: EIO), None), EIO)] + [
-        (name, (number,) + args, ENOENT) for number in (2, 64, (1 << 32) - 1) for name, args in (
-            ("limit_segment", (UNIT,)), ("drain_segment", (1,)), ("remove_segment", ()), ("segment_stats", (by(space.Segment()),)))])
-    fixed.change_segment(1, 1, 1)
-    refuse(lib, "lath_space_", (s,), fixed.check_all, [("reserve", (16384 * UNIT, UNIT, 3), ENOSPC)])
-    Subject.same("a key that none was given", key.value, 0)
-    stream = []
-    expect("save", lib.lath_space_save(s, space.WRITE_FN(lambda _a, data, n: stream.append(data[:n]) or 0), None), 0)
-    for i in range(63):  # until all numbers are in use
-        fixed.add_segment(40960 + i, 0, 1, 0)
-    fixed.close()
-    load_cases(lib, b"".join(stream))
-
-
-def load_cases(lib, stream):
-    def load(read, result, **config):
-        """Into an empty space, which it stays."""
-        data, report, into = bytearray(stream), C.create_string_buffer(b"old", 100), a_space(lib, **config)
-        def saved(_arg, at, n):
-            part = bytes(data[:n])
-            del data[:n]
-            C.memmove(at, part, len(part))
-            return len(part)
-        if into.memory:
-            into.memory.arm(*OUT)
-        expect(f"load into {config}", lib.lath_space_load(into.space, space.READ_FN(read or saved), None, 9, report, 100), result)
-        Subject.same("load, a report", len(report.value) > 8, result != ENOMEM)
-        into.check_all()
-        into.close()
-    for read, result, config in ((None, EINVAL, {"unit": 2 * UNIT}), (None, EINVAL, {"low": 16384 * UNIT}), (None, EINVAL, {"high": 7 * UNIT}),
-                                 (lambda _a, at, n: C.memset(at, 0, n) and n, EBADMSG, {}), (lambda _a, _at, n: n + 1, EBADMSG, {}),
-                                 (lambda *_: EIO, EIO, {}), (None, ENOMEM, {"memory": True})):
-        load(read, result, **config)
-
-
-def size_cases(lib):
-    """All calls refuse sizes and alignments alike."""
-    to = by(U64())
-    for flags in range(32):
-        fixed = fixture(lib, flags)
-        for size, align, result in [(n, 0, EINVAL) for n in (0, 1, UNIT - 1, UNIT + 1, MAX, MAX - 1, (1 << 63) + 1)] + [
-                (UNIT, n, EINVAL) for n in (3, 3 * UNIT, MAX, MAX - 1, (1 << 63) + 1)] + [
-                (n, 0, ENOSPC) for n in (16384 * UNIT, 1 << 62, 1 << 63, MAX - UNIT + 1)] + [(UNIT, 1 << 63, ENOSPC)]:
-            for call, args in (("alloc", (size, align)), ("alloc_in", (MAX, size, align)), ("alloc_below", (0, size, align)),
-                               ("alloc_request", (by(space.Hole(size, align)),))):
-                expect(f"{call} of {size}, {align} with flags {flags}", getattr(lib, "lath_space_" + call)(fixed.space, *args, 3, to), result)
-        fixed.check_all()
-        fixed.close()
-
-
-def memory_cases(lib):
-    """Spaces without memory."""
-    to = by(U64())
-    fixed = a_space(lib, space.NO_ARENAS, memory=True)
-    for i in range(3000):
-        lib.lath_space_reserve(fixed.space, 4 * i * UNIT, 3 * UNIT, 1)
-    exhaust(lib, "lath_space_", fixed.memory, fixed.space, [("free", lambda i: ((4 * i + 1) * UNIT, UNIT))])
-    fixed.close()
-    fixed = a_space(lib, high=1 << 30, memory=True)
-    fixed.memory.arm(*OUT)
-    refuse(lib, "lath_space_", (fixed.space,), fixed.check_all, [
-        ("add_segment", (1 << 40, UNIT, 0), ENOMEM), ("alloc", (UNIT, 0, 3, to), ENOMEM), ("reserve", (UNIT, UNIT, 3), ENOMEM),
-        ("save", (space.WRITE_FN(lambda *_: 0), None), ENOMEM)])
-    fixed.close()
-
-
 # The calls on one key, with arguments that would change or find an entry.
 NOW, ADDED = C.c_int64(12345), C.c_int(7)
 PUT = store.UPDATE_FN(lambda _arg, _old, change: setattr(change[0], "action", 1) or 0)
@@ -554,5 +436,5 @@ def reader_cases(lib, spec):
 def run(lib):
     index_calls.bind(lib)
     byte_keys.bind(lib)
-    for cases in (index_cases, bytes_cases, interval_cases, small_cases, lock_cases, create_cases, space_cases, size_cases, memory_cases, store_cases):
+    for cases in (index_cases, bytes_cases, interval_cases, small_cases, lock_cases, store_cases):
         cases(lib)

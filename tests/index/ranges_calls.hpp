@@ -53,11 +53,8 @@ constexpr word edges[] = {0,
                           last_key - 1,
                           last_key};
 
-struct range_setup {
+struct range_setup : any_setup {
     bool points = false, ranks = false, holes = false;
-    bool memory = false; // of the caller's
-    bool together = false; // other calls run beside each
-    const char* next = nullptr; // the call that shall come next
     key_domain keys;
     unsigned edge = 2; // percent of the keys that are at an edge
     unsigned batch = 24, scan = 64; // most elements

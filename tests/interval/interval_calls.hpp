@@ -49,9 +49,8 @@ struct intervals {
 
 enum how_to_search { stab, overlap, within, all };
 
-struct interval_setup {
-    bool closed = false, memory = false, together = false;
-    const char* next = nullptr;
+struct interval_setup : any_setup {
+    bool closed = false;
     lath_config config = LATH_CONFIG_INIT;
     word low = 0, unit = 1, units = 64; // the first keys
     // Those that calls have had; together: all that there are, each at most once in the set.

@@ -10,6 +10,6 @@ static void begin(std::uint8_t* bytes, unsigned long i, bool failing) {
     bytes[1] = static_cast<std::uint8_t>(i / 4);
 }
 
-const struct tape_plan tape_plan = {
-    200, 4000, 12, 1000, begin, nullptr, calls::all_errors_seen<calls::interval_calls>};
+const struct tape_plan tape_plan = {200,  4000,  12,
+                                    1000, begin, calls::all_errors_seen<calls::interval_calls>};
 int tape_run(struct tape* tape) { return calls::run_tape<calls::interval_calls>(*tape); }

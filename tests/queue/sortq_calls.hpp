@@ -20,9 +20,8 @@ constexpr std::int64_t none = -1; // no request
 
 enum class shape : std::uint8_t { spread, narrow, rising, falling, streams, equal, whole };
 
-struct sortq_setup {
-    bool together = false, memory = false, wide = false;
-    const char* next = nullptr;
+struct sortq_setup : any_setup {
+    bool wide = false;
     lath_sortq_config config = LATH_SORTQ_CONFIG_INIT;
     unsigned requests = 1;
     shape sectors = shape::spread;

@@ -9,6 +9,6 @@ static void begin(std::uint8_t* bytes, unsigned long i, bool) {
     bytes[1] = static_cast<std::uint8_t>(i / 5);
 }
 
-const struct tape_plan tape_plan = {
-    240, 6000, 0, 0, begin, nullptr, calls::all_errors_seen<calls::sortq_calls>};
+const struct tape_plan tape_plan = {240, 6000,  0,
+                                    0,   begin, calls::all_errors_seen<calls::sortq_calls>};
 int tape_run(struct tape* tape) { return calls::run_tape<calls::sortq_calls>(*tape); }
