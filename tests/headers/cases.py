@@ -12,7 +12,6 @@ import tempfile
 import byte_keys
 import core
 import index_calls
-import range_lock
 import store
 from core import MAX, U64, Item, Memory, Mismatch, Subject, expect
 
@@ -205,29 +204,6 @@ def small_cases(lib):
         ("resize", (5, 16), EEXIST), ("split", (5, 1), EEXIST), ("split", (7, 1), ENOENT), ("find_hole", (by(hole(MAX)), by(key)), ENOSPC)])
     lib.lath_small_fini(at, core.NO_ITEM_FN, None)
     memory.check(True)
-
-
-def lock_cases(lib):
-    made, _raw = core.aligned(range_lock.Locks)
-    at = C.addressof(made)
-    def locks_init(allocator=None, size=C.sizeof(range_lock.Config), flags=0, buckets=4, look=None):
-        return lib.lath_range_locks_init(at, by(range_lock.Config(size, flags, 1, buckets, allocator, look, None)))
-    starve("locks_init", locks_init, lambda: lib.lath_range_locks_fini(at))
-    for wrong in ({"size": 1}, {"flags": 1 << 31}, {"buckets": (1 << 20) + 1}):
-        expect(f"locks_init of {wrong}", locks_init(**wrong), EINVAL)
-    look = C.CFUNCTYPE(U64, C.c_void_p)(lambda _arg: 0)
-    mine, other, far, third = (range_lock.Hold() for _ in range(4))
-    expect("locks_init", locks_init(flags=1, look=C.cast(look, C.c_void_p)), 0)
-    for hold, first, last, owner, result in ((mine, 10, 19, 1, 0), (far, 30, 39, 2, 0), (third, 40, 49, 1, 0), (other, 5, 15, 2, EINTR),
-                                             (other, 15, 30, 1, EDEADLK)):
-        expect(f"lock_for [{first}, {last}], owner {owner}", lib.lath_range_lock_for(at, by(hold), first, last, 1, MAX, owner), result)
-    refuse(lib, "lath_range_", (at,), tuple, [
-        ("lock_for", (by(other), 15, 14, 1, MAX, 0), EINVAL), ("lock_for", (by(other), 0, MAX, 1, MAX, 0), EINTR), ("resize", (by(third), 12, 50), EDEADLK), ("resize", (by(mine), 10, 25), EINTR)])
-    expect("the hold", (mine.first, mine.last), (10, 19))
-    for hold in (mine, far, third):
-        lib.lath_range_unlock(at, by(hold))
-    expect("verify", lib.lath_range_locks_verify(at), 0)
-    lib.lath_range_locks_fini(at)
 
 
 # The calls on one key, with arguments that would change or find an entry.
@@ -436,5 +412,5 @@ def reader_cases(lib, spec):
 def run(lib):
     index_calls.bind(lib)
     byte_keys.bind(lib)
-    for cases in (index_cases, bytes_cases, interval_cases, small_cases, lock_cases, store_cases):
+    for cases in (index_cases, bytes_cases, interval_cases, small_cases, store_cases):
         cases(lib)

@@ -7,7 +7,6 @@ Plans come from a seeded random driver (swarm: each plan has its own subset of c
 Hypothesis state machine over the same calls.
 """
 import ast
-import bisect
 import ctypes as C
 import errno
 import math
@@ -26,7 +25,6 @@ SEEN = errors.Seen()
 TOP = 1 << 64
 MAX = TOP - 1
 EDGES = [0, 1, 2, 7, 255, 256, (1 << 32) - 1, 1 << 32, (1 << 63) - 1, 1 << 63, (1 << 63) + 1, MAX - 2, MAX - 1, MAX]
-SIZES = [0, 1, 2, 3, 8, 64, 255, 256, 4096, 1 << 32, 1 << 63, MAX - 1, MAX]
 U64 = C.c_uint64
 PLAN_SECONDS = 10
 PTR = C.c_void_p
@@ -139,7 +137,6 @@ class Draw:
         self.byte_pool = None
         self.byte_pool = [self.bytes() for _ in range(rng.choice([3, 30, 300]))]
         self.edge = rng.choice([0.0, 0.03, 0.1, 0.3])
-        self.size_max = rng.choice([1, 2, 8, 100, 5000, 1 << 40])
 
     def chance(self, part):
         return self.chance_of() < part
@@ -155,17 +152,6 @@ class Draw:
             return self.base + int(self.chance_of() * self.span) if self.span < 1 << 50 else self.rng.getrandbits(64)
         key = self.pick(self.pool)
         return key if draw < 0.8 else (key + self.rng.randint(-9, 9)) % TOP
-
-    def size(self):
-        draw = self.chance_of()
-        if draw < self.edge:
-            return self.pick(SIZES)
-        if draw < 0.5:
-            return 1 + int(self.chance_of() * 4)
-        return 1 + int(self.chance_of() * self.size_max)
-
-    def value(self):
-        return self.pick(EDGES) if self.chance_of() < 0.1 else int(self.chance_of() * 50)
 
     def subset(self, items, part=None):
         part = self.rng.choice([0.2, 0.5, 0.9]) if part is None else part
@@ -202,14 +188,6 @@ class HypothesisDraw(Draw):
         st = self.st
         return self.draw(st.one_of(st.integers(0, 8), st.sampled_from([0, 1, (1 << 63) - 1, 1 << 63, MAX - 1, MAX]),
                                    st.integers(0, 40), st.integers(MAX - 8, MAX), st.sampled_from(EDGES), st.integers(0, MAX)))
-
-    def size(self):
-        st = self.st
-        return self.draw(st.one_of(st.integers(1, 4), st.integers(1, 100), st.sampled_from(SIZES)))
-
-    def value(self):
-        st = self.st
-        return self.draw(st.one_of(st.integers(0, 5), st.sampled_from(EDGES)))
 
     def subset(self, items, part=None):
         return [i for i in items if self.draw(self.st.booleans())]
@@ -260,41 +238,6 @@ class Subject:
             raise Mismatch(f"{what}: the library says {str(got)[:1000]}, the model {str(model)[:1000]}")
 
 
-class MemorySubject(Subject):
-    """A structure whose memory may be that of `memory`, which refuses blocks, or else None. `report`: a buffer for verify."""
-
-    memory = None
-    refused = 0
-
-    def lacks(self, what, result):
-        """Returns whether a call failed for want of memory, which it may only if a block was refused."""
-        if result != -errno.ENOMEM:
-            return False
-        if not self.memory or self.memory.refused == self.refused:
-            raise Mismatch(f"{what}: -ENOMEM although no memory was refused")
-        self.refused = self.memory.refused
-        return True
-
-    @op(lambda d: (d.int(1, 4), d.pick([0, 1, 2, 3, 1 << 30])), 2)
-    def refuse_memory(self, nth, more):
-        if self.memory:
-            self.memory.arm(nth, more)
-
-    def judge_verify(self, broken):
-        if broken:
-            raise Mismatch(f"verify: {broken}, {self.report.value.decode()}")
-        if self.memory:
-            self.memory.check()
-
-    def end(self, call):
-        """Makes the call that ends the structure: no block is refused, and all have been given back."""
-        if self.memory:
-            self.memory.arm(0, 0)
-        call()
-        if self.memory:
-            self.memory.check(True)
-
-
 def make_plan(cls, seed):
     rng = random.Random(f"{cls.name} {seed}")
     d = Draw(rng)
@@ -303,11 +246,6 @@ def make_plan(cls, seed):
     weights = [ops[n].weight * rng.choice([1, 1, 1, 4]) for n in names]
     if not seed % 4:
         names, weights = sorted(ops), [ops[n].weight for n in sorted(ops)]
-    if not seed % 4 and issubclass(cls, MemorySubject):  # memory is short
-        config = {**config, "null": False, "memory": "both" if isinstance(config["memory"], str) else True}
-        config["flags"] |= 0 if "unit" in config else NODE_EACH
-        names.append("refuse_memory")
-        weights.append(sum(weights) / 9)
     count = int(2 ** rng.uniform(2, math.log2(cls.most_ops)))
     return config, [(n, ops[n].gen(d)) for n in rng.choices(names, weights, k=count)]
 
@@ -497,69 +435,3 @@ def bind(lib, prefix, calls, **types):
         fn = getattr(lib, prefix + name)
         fn.restype, *fn.argtypes = ({**TYPES, **types}[letter] for letter in letters)
         SEEN.watch(prefix + name, fn)
-
-
-class Ranges:
-    """Disjoint ranges by key: a sorted list of keys, and a dict of (size, value)."""
-
-    def __init__(self):
-        self.keys, self.at = [], {}
-
-    def __len__(self):
-        return len(self.keys)
-
-    def item(self, key):
-        return (key,) + self.at[key]
-
-    def items(self):
-        return [(k,) + self.at[k] for k in self.keys]
-
-    def put(self, key, size, value):
-        bisect.insort(self.keys, key)
-        self.at[key] = (size, value)
-
-    def drop(self, key):
-        del self.keys[bisect.bisect_left(self.keys, key)]
-        return (key,) + self.at.pop(key)
-
-    def floor(self, key):
-        i = bisect.bisect_right(self.keys, key)
-        return self.keys[i - 1] if i else None
-
-    def ceiling(self, key):
-        i = bisect.bisect_left(self.keys, key)
-        return self.keys[i] if i < len(self.keys) else None
-
-    def cover(self, point):
-        key = self.floor(point)
-        return key if key is not None and key + self.at[key][0] > point else None
-
-    def overlaps(self, key, size):
-        """Keys of all items with a key in [key, key + size), in order."""
-        low = bisect.bisect_left(self.keys, key)
-        high = bisect.bisect_left(self.keys, key + size)
-        found = self.keys[low:high]
-        first = self.cover(key)
-        return [first] + found if first is not None and first < key else found
-
-    def first_overlap(self, key, size):
-        first = self.cover(key)
-        if first is None:
-            first = self.ceiling(key)
-            if first is not None and first >= key + size:
-                first = None
-        return first
-
-    def between(self, low, last):
-        return self.keys[bisect.bisect_left(self.keys, low):bisect.bisect_right(self.keys, last)] if low <= last else []
-
-    def free_runs(self, low=0, high=TOP):
-        """Maximal runs without an item, clipped to [low, high)."""
-        runs, at = [], 0
-        for key in self.keys:
-            if key > at:
-                runs.append((at, key))
-            at = key + self.at[key][0]
-        if at < TOP:
-            runs.append((at, TOP))
-        return [(max(a, low), min(b, high)) for a, b in runs if max(a, low) < min(b, high)]

@@ -105,7 +105,7 @@ class Seen:
             names = {n for call in calls.split(", ") for n in (f"lath_{container}_{call}", f"lath_{call}") if n in self.at}
             self.bound |= names
             for error in map(int, errors.split()):
-                by = [n for n in names if errno.errorcode[error] in self.documented.may[n]]
+                by = [n for n in names if error in {getattr(errno, e) for e in self.documented.may[n]}]
                 if not by:
                     raise Mismatch(f"{calls}: {errno.errorcode[error]}, which its header does not name")
                 for name in by:

@@ -24,7 +24,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import cases  # noqa: E402
 import core  # noqa: E402
 
-MODULES = ["store", "range_lock"]
+MODULES = ["store"]
 
 
 def subjects(lib):
