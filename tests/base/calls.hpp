@@ -80,6 +80,37 @@ struct any_setup {
     const char* next = nullptr; // the name of the call that shall come next
 };
 
+// A container, a T, that lies where the host says.
+template <class T>
+class placed {
+public:
+    bool failed() const { return !set_; }
+    T* set() { return set_; }
+    // Of what is told one by one, into a vector.
+    template <class Item>
+    static void note(void* items, const Item* item) {
+        static_cast<std::vector<Item>*>(items)->push_back(*item);
+    }
+
+protected:
+    explicit placed(const host& where) : where_(where) {}
+    void* take(std::size_t size) {
+        return where_.place ? where_.place(size) : std::aligned_alloc(64, (size + 63) / 64 * 64);
+    }
+    void leave(void* at) { where_.leave ? where_.leave(at) : std::free(at); }
+    // init: returns 0 if it has made the container there.
+    template <class Init>
+    void place(Init init) {
+        auto* at = static_cast<T*>(take(sizeof(T)));
+        set_ = at && !init(at) ? at : nullptr;
+        if (!set_)
+            leave(at);
+    }
+
+    host where_;
+    T* set_ = nullptr;
+};
+
 enum class effect : std::uint8_t {
     once, // at one moment of the call
     apart, // in steps that others may come between: `steps` says which

@@ -13,7 +13,7 @@
 
 namespace calls {
 
-class bytes_calls {
+class bytes_calls : public placed<lath_bytes> {
 public:
     using model = byte_keys;
     using domain = bytes_setup;
@@ -29,20 +29,13 @@ public:
 
     static const std::vector<described<bytes_calls>> kinds;
 
-    bytes_calls(const setup& how, const host& where) : where_(where) {
+    bytes_calls(const setup& how, const host& where) : placed(where) {
         lath_config config = how.config;
         config.allocator = where.allocator;
         lath_bytes_records records = {key_of, this,
                                       how.descending ? unsigned{LATH_BYTES_DESCENDING} : 0u};
-        void* at = take(sizeof(lath_bytes));
-        if (at && !lath_bytes_init(static_cast<lath_bytes*>(at), &records, &config))
-            set_ = static_cast<lath_bytes*>(at);
-        else
-            leave(at);
+        place([&](lath_bytes* at) { return lath_bytes_init(at, &records, &config); });
     }
-
-    bool failed() const { return !set_; }
-    lath_bytes* set() { return set_; }
 
     std::string verify(bool) {
         char report[200] = "";
@@ -129,13 +122,6 @@ private:
         const record* r = static_cast<bytes_calls*>(me)->at(value);
         *key = {r->text.data(), r->size, r->tag};
     }
-    void* take(std::size_t size) {
-        return where_.place ? where_.place(size) : std::aligned_alloc(64, (size + 63) / 64 * 64);
-    }
-    void leave(void* at) { where_.leave ? where_.leave(at) : std::free(at); }
-
-    host where_;
-    lath_bytes* set_ = nullptr;
 };
 
 // A section of a thread that looks at records.
@@ -551,67 +537,25 @@ inline bool near_agrees(byte_keys& m, const bytes_call& c, unsigned flags) {
     return c.ret == (want.empty() ? -ENOENT : 0) && c.items == want;
 }
 
+// clang-format off
 inline const std::vector<described<bytes_calls>> bytes_changes = {
-    {"insert",
-     90,
-     effect::once,
-     {EEXIST, ENOMEM, EINVAL},
-     nullptr,
-     draw_new_key,
+    {"insert", 90, effect::once, {EEXIST, ENOMEM, EINVAL}, nullptr, draw_new_key,
      [](bytes_calls& it, bytes_call& c) {
          bring(it, c,
                [&](word value, word* there) { return lath_bytes_insert(it.set(), value, there); });
-     },
-     insert_agrees},
-    {"insert_batch",
-     14,
-     effect::apart,
-     {},
-     nullptr,
-     draw_keys,
-     insert_batch,
-     nullptr,
+     }, insert_agrees},
+    {"insert_batch", 14, effect::apart, {}, nullptr, draw_keys, insert_batch, nullptr,
      insert_batch_steps},
     {"erase", 40, effect::once, {ENOENT}, nullptr, draw_byte_key, erase, erase_agrees},
-    {"replace",
-     10,
-     effect::once,
-     {ENOENT, EINVAL},
-     nullptr,
-     draw_byte_key,
-     replace,
+    {"replace", 10, effect::once, {ENOENT, EINVAL}, nullptr, draw_byte_key, replace,
      replace_agrees},
-    {"erase_if",
-     10,
-     effect::once,
-     {ENOENT, EAGAIN, EINVAL},
-     nullptr,
-     draw_byte_key,
-     erase_if,
+    {"erase_if", 10, effect::once, {ENOENT, EAGAIN, EINVAL}, nullptr, draw_byte_key, erase_if,
      erase_if_agrees},
-    {"replace_if",
-     10,
-     effect::once,
-     {ENOENT, EAGAIN, EINVAL},
-     nullptr,
-     draw_byte_key,
-     replace_if,
+    {"replace_if", 10, effect::once, {ENOENT, EAGAIN, EINVAL}, nullptr, draw_byte_key, replace_if,
      replace_if_agrees},
-    {"put, find",
-     14,
-     effect::apart,
-     {EINVAL, ENOMEM},
-     nullptr,
-     draw_byte_key,
-     find_put,
-     find_put_agrees,
-     find_put_steps},
-    {"clear, trees",
-     1,
-     effect::alone,
-     {},
-     nullptr,
-     nullptr,
+    {"put, find", 14, effect::apart, {EINVAL, ENOMEM}, nullptr, draw_byte_key, find_put,
+     find_put_agrees, find_put_steps},
+    {"clear, trees", 1, effect::alone, {}, nullptr, nullptr,
      [](bytes_calls& it, bytes_call& c) {
          std::pair<bytes_calls*, std::vector<word>> gone{&it, {}};
          lath_bytes_clear(it.set(), bytes_calls::note_and_free, &gone);
@@ -627,14 +571,11 @@ inline const std::vector<described<bytes_calls>> bytes_changes = {
          return right;
      }},
 };
+// clang-format on
 
+// clang-format off
 inline const std::vector<described<bytes_calls>> bytes_looks = {
-    {"get",
-     10,
-     effect::once,
-     {},
-     nullptr,
-     draw_byte_key,
+    {"get", 10, effect::once, {}, nullptr, draw_byte_key,
      [](bytes_calls& it, bytes_call& c) {
          const lath_bytes_key key = bytes_calls::as_key(c.key);
          const section inside;
@@ -646,59 +587,30 @@ inline const std::vector<described<bytes_calls>> bytes_looks = {
          const byte_key* there = m.exact(*c.of, c.key);
          return c.ret == !!there && c.got == (there ? there->number : 0);
      }},
-    {"get_batch",
-     6,
-     effect::apart,
-     {},
-     nullptr,
-     draw_keys,
-     get_batch,
-     nullptr,
+    {"get_batch", 6, effect::apart, {}, nullptr, draw_keys, get_batch, nullptr,
      [](const bytes_call& c, std::vector<bytes_call>& steps) {
          for (std::size_t i = 0; i < c.batch.size(); i++)
              steps.push_back(
                  step_of(c, "get", c.batch[i], c.rets[i] != 0, static_cast<word>(c.rets[i])));
      }},
     {"first_batch", 5, effect::none, {}, nullptr, draw_keys, first_batch, first_batch_agrees},
-    {"ceiling",
-     7,
-     effect::apart,
-     {ENOENT},
-     nullptr,
-     draw_byte_key,
+    {"ceiling", 7, effect::apart, {ENOENT}, nullptr, draw_byte_key,
      [](bytes_calls& it, bytes_call& c) { find_one(it, c, lath_bytes_ceiling); },
      [](byte_keys& m, const bytes_call& c) { return near_agrees(m, c, 0); },
      [](const bytes_call& c, std::vector<bytes_call>& steps) {
          look_steps(c, known_at(c, c.key), c.ret ? c.of->known.size() - 1 : known_at(c, c.items[0]),
                     steps);
      }},
-    {"floor",
-     7,
-     effect::apart,
-     {ENOENT},
-     nullptr,
-     draw_byte_key,
+    {"floor", 7, effect::apart, {ENOENT}, nullptr, draw_byte_key,
      [](bytes_calls& it, bytes_call& c) { find_one(it, c, lath_bytes_floor); },
      [](byte_keys& m, const bytes_call& c) { return near_agrees(m, c, back); },
      [](const bytes_call& c, std::vector<bytes_call>& steps) {
          look_steps(c, c.ret ? 0 : known_at(c, c.items[0]), known_at(c, c.key), steps);
      }},
     {"scan", 12, effect::apart, {}, nullptr, draw_byte_key, scan, scan_agrees, scan_steps},
-    {"cursor_next, cursor_prev, cursor_seek, cursor_seek_floor, cursor_init_prefix",
-     20,
-     effect::apart,
-     {},
-     nullptr,
-     draw_byte_key,
-     walk,
-     walk_agrees,
-     walk_steps},
-    {"rank",
-     5,
-     effect::none,
-     {EINVAL},
-     nullptr,
-     draw_byte_key,
+    {"cursor_next, cursor_prev, cursor_seek, cursor_seek_floor, cursor_init_prefix", 20,
+     effect::apart, {}, nullptr, draw_byte_key, walk, walk_agrees, walk_steps},
+    {"rank", 5, effect::none, {EINVAL}, nullptr, draw_byte_key,
      [](bytes_calls& it, bytes_call& c) {
          const lath_bytes_key key = bytes_calls::as_key(c.key);
          c.ret = lath_bytes_rank(it.set(), &key, c.how % 4 == 3 ? back : c.how % 2 ? behind : 0);
@@ -708,12 +620,7 @@ inline const std::vector<described<bytes_calls>> bytes_looks = {
              return c.ret == -EINVAL;
          return c.ret == static_cast<std::int64_t>(m.place(*c.of, c.key, c.how % 2));
      }},
-    {"select",
-     5,
-     effect::none,
-     {ENOENT, EINVAL},
-     nullptr,
-     draw_byte_key,
+    {"select", 5, effect::none, {ENOENT, EINVAL}, nullptr, draw_byte_key,
      [](bytes_calls& it, bytes_call& c) {
          const section inside;
          word value = 0;
@@ -726,12 +633,7 @@ inline const std::vector<described<bytes_calls>> bytes_looks = {
              return c.ret == -EINVAL && !c.got;
          return shows(c.other < m.items.size() ? &m.items[c.other] : nullptr, c);
      }},
-    {"count, get_stats, verify",
-     4,
-     effect::none,
-     {},
-     nullptr,
-     nullptr,
+    {"count, get_stats, verify", 4, effect::none, {}, nullptr, nullptr,
      [](bytes_calls& it, bytes_call& c) {
          c.ret = static_cast<std::int64_t>(lath_bytes_count(it.set()));
      },
@@ -739,6 +641,7 @@ inline const std::vector<described<bytes_calls>> bytes_looks = {
          return static_cast<std::size_t>(c.ret) == m.items.size();
      }},
 };
+// clang-format on
 
 inline const std::vector<described<bytes_calls>> bytes_calls::kinds =
     joined({bytes_changes, bytes_looks});

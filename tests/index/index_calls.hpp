@@ -32,20 +32,16 @@ inline void fill_steps(const range_call& c, std::vector<range_call>& steps) {
     }
 }
 
+// clang-format off
 inline const std::vector<described<index_calls>> index_fill = {
-    {"fill_holes",
-     2,
-     effect::alone,
-     {},
-     [](const range_setup& s) { return s.holes; },
+    {"fill_holes", 2, effect::alone, {}, [](const range_setup& s) { return s.holes; },
      [](range_setup& s, source& from, range_call& c) {
          draw_hole(s, from, c);
          c.want.policy = static_cast<lath_hole_policy>(c.want.policy % LATH_HOLE_EXACT);
          c.want.size = std::max<word>(c.want.size, s.keys.unit);
-     },
-     fill_holes,
-     nullptr,
-     fill_steps}};
+     }, fill_holes, nullptr, fill_steps},
+};
+// clang-format on
 
 // ---- upkeep, and calls that exclude all others ----
 
@@ -104,47 +100,28 @@ inline void dump(index_calls& it, range_call& c) {
     }
 }
 
+// clang-format off
 inline const std::vector<described<index_calls>> index_upkeep = {
-    {"clear",
-     1,
-     effect::alone,
-     {},
-     nullptr,
+    {"clear", 1, effect::alone, {}, nullptr,
      [](range_setup& s, source&, range_call&) { s.next = "load_sorted"; },
      [](index_calls& it, range_call& c) {
-         c.ret = lath_index_clear(it.set(), index_calls::note, &c.items);
+         c.ret = lath_index_clear(it.set(), index_calls::note<lath_item>, &c.items);
      },
      [](ranges& m, const range_call& c) {
          const bool right = c.items == m.items && static_cast<std::size_t>(c.ret) == m.items.size();
          m.items.clear();
          return right;
      }},
-    {"load_sorted",
-     1,
-     effect::alone,
-     {EBUSY, EINVAL, ENOMEM},
-     nullptr,
-     draw_load,
-     load,
+    {"load_sorted", 1, effect::alone, {EBUSY, EINVAL, ENOMEM}, nullptr, draw_load, load,
      load_agrees},
-    {"trim",
-     4,
-     effect::none,
-     {},
-     nullptr,
-     draw_key,
+    {"trim", 4, effect::none, {}, nullptr, draw_key,
      [](index_calls& it, range_call& c) {
          if (c.how % 4 == 0 || c.of->together)
              it.trimmed = 0;
          for (unsigned i = 0; i < 3; i++)
              lath_index_trim(it.set(), c.how / 4, &it.trimmed);
      }},
-    {"get_stats",
-     1,
-     effect::alone,
-     {},
-     nullptr,
-     nullptr,
+    {"get_stats", 1, effect::alone, {}, nullptr, nullptr,
      [](index_calls& it, range_call& c) {
          lath_index_stats stats{};
          lath_index_get_stats(it.set(), &stats);
@@ -154,29 +131,14 @@ inline const std::vector<described<index_calls>> index_upkeep = {
      [](ranges& m, const range_call& c) {
          return static_cast<std::size_t>(c.ret) == m.items.size() && c.other;
      }},
-    {"dump",
-     1,
-     effect::alone,
-     {},
-     nullptr,
-     nullptr,
-     dump,
+    {"dump", 1, effect::alone, {}, nullptr, nullptr, dump,
      [](ranges& m, const range_call& c) { return c.items == m.items; }},
-    {"prepare",
-     1,
-     effect::none,
-     {},
-     nullptr,
-     nullptr,
+    {"prepare", 1, effect::none, {}, nullptr, nullptr,
      [](index_calls& it, range_call&) { lath_index_prepare(it.set()); }},
-    {"prefetch",
-     1,
-     effect::none,
-     {},
-     nullptr,
-     draw_key,
+    {"prefetch", 1, effect::none, {}, nullptr, draw_key,
      [](index_calls& it, range_call& c) { lath_index_prefetch(it.set(), c.key); }},
 };
+// clang-format on
 
 inline const std::vector<described<index_calls>> index_calls::kinds =
     joined({range_changes<index_calls, index_api>(), index_changes, index_changes_of_ranges,

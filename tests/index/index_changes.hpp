@@ -156,82 +156,36 @@ inline void erase_range_steps(const range_call& c, std::vector<range_call>& step
     }
 }
 
+// clang-format off
 inline const std::vector<described<index_calls>> index_changes = {
-    {"insert_preloaded, preload, preload_release",
-     6,
-     effect::once,
-     {EEXIST, ENOMEM, EINVAL},
-     nullptr,
-     draw_insert,
-     insert_preloaded,
-     insert_agrees},
-    {"cursor_insert, cursor_lock, cursor_locked_floor",
-     6,
-     effect::once,
-     {EEXIST, ENOMEM, EINVAL},
-     nullptr,
-     draw_insert,
-     cursor_insert,
-     insert_agrees},
-    {"cursor_erase, cursor_lock, cursor_unlock",
-     4,
-     effect::once,
-     {ENOENT, ENOMEM},
-     nullptr,
-     draw_key,
-     cursor_erase,
+    {"insert_preloaded, preload, preload_release", 6, effect::once, {EEXIST, ENOMEM, EINVAL},
+     nullptr, draw_insert, insert_preloaded, insert_agrees},
+    {"cursor_insert, cursor_lock, cursor_locked_floor", 6, effect::once, {EEXIST, ENOMEM, EINVAL},
+     nullptr, draw_insert, cursor_insert, insert_agrees},
+    {"cursor_erase, cursor_lock, cursor_unlock", 4, effect::once, {ENOENT, ENOMEM}, nullptr,
+     draw_key, cursor_erase,
      [](ranges& m, const range_call& c) { return takes(m, m.exact(c.key), c); }},
-    {"insert_batch",
-     6,
-     effect::apart,
-     {},
-     nullptr,
-     draw_batch,
-     insert_batch,
-     nullptr,
+    {"insert_batch", 6, effect::apart, {}, nullptr, draw_batch, insert_batch, nullptr,
      [](const range_call& c, std::vector<range_call>& steps) {
          each_of<index_calls>("insert_item", c, steps);
      }},
-    {"erase_batch",
-     4,
-     effect::apart,
-     {},
-     nullptr,
-     draw_batch,
-     erase_batch,
-     nullptr,
+    {"erase_batch", 4, effect::apart, {}, nullptr, draw_batch, erase_batch, nullptr,
      [](const range_call& c, std::vector<range_call>& steps) {
          each_of<index_calls>("erase_key", c, steps);
      }},
-    {"erase_key",
-     0,
-     effect::once,
-     {ENOENT},
-     nullptr,
-     nullptr,
-     nullptr, // it does not show what it erased
+    // it does not show what it erased
+    {"erase_key", 0, effect::once, {ENOENT}, nullptr, nullptr, nullptr,
      [](ranges& m, const range_call& c) {
          const lath_item* there = m.exact(c.key);
          if (there)
              m.remove(there);
          return c.ret == (there ? 0 : -ENOENT);
      }},
-    {"erase_item_at",
-     8,
-     effect::once,
-     {ENOENT},
-     nullptr,
-     draw_key,
+    {"erase_item_at", 8, effect::once, {ENOENT}, nullptr, draw_key,
      [](index_calls& it, range_call& c) {
          c.ret = lath_index_erase_item_at(it.set(), c.key, c.old());
-     },
-     [](ranges& m, const range_call& c) { return takes(m, m.covers(c.key), c); }},
-    {"erase_if",
-     4,
-     effect::once,
-     {ENOENT, EAGAIN},
-     nullptr,
-     draw_key,
+     }, [](ranges& m, const range_call& c) { return takes(m, m.covers(c.key), c); }},
+    {"erase_if", 4, effect::once, {ENOENT, EAGAIN}, nullptr, draw_key,
      [](index_calls& it, range_call& c) {
          look_first(it, c);
          c.ret = lath_index_erase_if(it.set(), c.key, c.other, &c.got);
@@ -241,12 +195,7 @@ inline const std::vector<described<index_calls>> index_changes = {
          return asks(there, there && there->value == c.other, c) &&
                 (c.ret || (m.remove(there), true));
      }},
-    {"erase_sized",
-     4,
-     effect::once,
-     {ENOENT, EAGAIN},
-     nullptr,
-     draw_change,
+    {"erase_sized", 4, effect::once, {ENOENT, EAGAIN}, nullptr, draw_change,
      [](index_calls& it, range_call& c) {
          look_first(it, c);
          c.ret = lath_index_erase_sized(it.set(), c.key, c.size, &c.got);
@@ -256,12 +205,7 @@ inline const std::vector<described<index_calls>> index_changes = {
          return asks(there, there && there->size == c.size, c) &&
                 (c.ret || (m.remove(there), true));
      }},
-    {"replace_if",
-     4,
-     effect::once,
-     {ENOENT, EAGAIN},
-     nullptr,
-     draw_change,
+    {"replace_if", 4, effect::once, {ENOENT, EAGAIN}, nullptr, draw_change,
      [](index_calls& it, range_call& c) {
          const word value = c.value;
          look_first(it, c);
@@ -277,41 +221,25 @@ inline const std::vector<described<index_calls>> index_changes = {
          return right;
      }},
 };
+// clang-format on
 
+// clang-format off
 inline const std::vector<described<index_calls>> index_changes_of_ranges = {
-    {"erase_part",
-     6,
-     effect::once,
-     {ENOENT, EAGAIN, EINVAL, ENOMEM},
-     have_sizes,
-     draw_change,
+    {"erase_part", 6, effect::once, {ENOENT, EAGAIN, EINVAL, ENOMEM}, have_sizes, draw_change,
      [](index_calls& it, range_call& c) {
          look_first(it, c);
          const lath_item part = c.item();
          c.ret = lath_index_erase_part(it.set(), &part, c.old());
-     },
-     erase_part_agrees},
+     }, erase_part_agrees},
     {"join", 5, effect::once, {ENOENT, ECANCELED, EINVAL}, have_sizes, draw_key, join, join_agrees},
-    {"erase_range",
-     5,
-     effect::apart,
-     {EINVAL},
-     have_sizes,
-     draw_change,
+    {"erase_range", 5, effect::apart, {EINVAL}, have_sizes, draw_change,
      [](index_calls& it, range_call& c) {
-         c.ret = lath_index_erase_range(it.set(), c.key, c.size, index_calls::note, &c.items);
-     },
-     erase_range_agrees,
-     erase_range_steps},
-    {"store_range",
-     8,
-     effect::once,
-     {EINVAL, ENOMEM},
-     have_sizes,
-     draw_change,
+         c.ret = lath_index_erase_range(it.set(), c.key, c.size, it.note<lath_item>, &c.items);
+     }, erase_range_agrees, erase_range_steps},
+    {"store_range", 8, effect::once, {EINVAL, ENOMEM}, have_sizes, draw_change,
      [](index_calls& it, range_call& c) {
          const lath_item item = c.item();
-         c.ret = lath_index_store_range(it.set(), &item, index_calls::note, &c.items);
+         c.ret = lath_index_store_range(it.set(), &item, index_calls::note<lath_item>, &c.items);
      },
      [](ranges& m, const range_call& c) {
          if (!c.valid())
@@ -321,5 +249,6 @@ inline const std::vector<described<index_calls>> index_changes_of_ranges = {
          return right;
      }},
 };
+// clang-format on
 
 } // namespace calls

@@ -154,26 +154,15 @@ inline void walk_steps(const range_call& c, std::vector<range_call>& steps) {
             step.kind = kind_of<index_calls>("floor_item");
 }
 
+// clang-format off
 inline const std::vector<described<index_calls>> index_looks = {
-    {"lookup_item_rcu",
-     3,
-     effect::once,
-     {ENOENT},
-     nullptr,
-     draw_key,
+    {"lookup_item_rcu", 3, effect::once, {ENOENT}, nullptr, draw_key,
      [](index_calls& it, range_call& c) {
          lath_rcu_auto.read_lock();
          c.ret = lath_index_lookup_item_rcu(it.set(), c.key, &c.got);
          lath_rcu_auto.read_unlock();
-     },
-     [](ranges& m, const range_call& c) { return finds(m.covers(c.key), c); }},
-    {"lookup_pin",
-     3,
-     effect::once,
-     {ENOENT, EBUSY},
-     nullptr,
-     draw_key,
-     lookup_pin,
+     }, [](ranges& m, const range_call& c) { return finds(m.covers(c.key), c); }},
+    {"lookup_pin", 3, effect::once, {ENOENT, EBUSY}, nullptr, draw_key, lookup_pin,
      [](ranges& m, const range_call& c) {
          const lath_item* there = m.covers(c.key);
          return c.ret == (!there      ? -ENOENT
@@ -181,23 +170,11 @@ inline const std::vector<described<index_calls>> index_looks = {
                                       : -EBUSY) &&
                 (!there || oracle_same(there, &c.got));
      }},
-    {"lookup_batch",
-     5,
-     effect::apart,
-     {},
-     nullptr,
-     draw_batch,
-     lookup_batch,
-     nullptr,
+    {"lookup_batch", 5, effect::apart, {}, nullptr, draw_batch, lookup_batch, nullptr,
      [](const range_call& c, std::vector<range_call>& steps) {
          each_of<index_calls>("lookup_item", c, steps);
      }},
-    {"overlap_item",
-     6,
-     effect::once,
-     {ENOENT, EINVAL},
-     nullptr,
-     draw_change,
+    {"overlap_item", 6, effect::once, {ENOENT, EINVAL}, nullptr, draw_change,
      [](index_calls& it, range_call& c) {
          c.ret = lath_index_overlap_item(it.set(), c.key, c.size, &c.got);
          it.see(c);
@@ -205,67 +182,32 @@ inline const std::vector<described<index_calls>> index_looks = {
      [](ranges& m, const range_call& c) {
          return c.wraps() ? c.ret == -EINVAL : finds(m.overlap(c.key, c.last()), c);
      }},
-    {"floor_item",
-     6,
-     effect::once,
-     {ENOENT},
-     nullptr,
-     draw_key,
+    {"floor_item", 6, effect::once, {ENOENT}, nullptr, draw_key,
      [](index_calls& it, range_call& c) {
          c.ret = lath_index_floor_item(it.set(), c.key, &c.got);
          it.see(c);
-     },
-     [](ranges& m, const range_call& c) { return finds(m.floor(c.key), c); }},
-    {"starts",
-     0,
-     effect::once,
-     {ENOENT},
-     nullptr,
-     nullptr,
-     nullptr, // a look of a scan, which may show no size
+     }, [](ranges& m, const range_call& c) { return finds(m.floor(c.key), c); }},
+    // a look of a scan, which may show no size
+    {"starts", 0, effect::once, {ENOENT}, nullptr, nullptr, nullptr,
      [](ranges& m, const range_call& c) {
          const lath_item* there = m.exact(c.key);
          return c.ret == (there ? 0 : -ENOENT) &&
                 (!there ||
                  (c.got.value == there->value && (!c.got.size || c.got.size == there->size)));
      }},
-    {"scan, scan_values, visit_values, scan_back",
-     14,
-     effect::apart,
-     {},
-     nullptr,
-     draw_scan,
-     scan,
-     scan_agrees,
-     scan_steps},
-    {"cursor_seek, cursor_seek_floor, cursor_next, cursor_prev, cursor_init",
-     8,
-     effect::alone,
-     {},
-     nullptr,
-     draw_key,
-     step_cursor,
-     cursor_agrees},
+    {"scan, scan_values, visit_values, scan_back", 14, effect::apart, {}, nullptr, draw_scan, scan,
+     scan_agrees, scan_steps},
+    {"cursor_seek, cursor_seek_floor, cursor_next, cursor_prev, cursor_init", 8, effect::alone, {},
+     nullptr, draw_key, step_cursor, cursor_agrees},
     {"walk", 3, effect::apart, {}, nullptr, draw_key, walk, nullptr, walk_steps},
-    {"clone",
-     1,
-     effect::apart,
-     {ENOMEM},
-     nullptr,
-     nullptr,
-     clone,
-     [](ranges& m, const range_call& c) { return !c.ret && c.items == m.items; },
-     scan_steps},
-    {"rank",
-     3,
-     effect::alone,
-     {EINVAL},
-     nullptr,
-     draw_key,
+    {"clone", 1, effect::apart, {ENOMEM}, nullptr, nullptr, clone,
+     [](ranges& m, const range_call& c) { return !c.ret && c.items == m.items; }, scan_steps},
+    {"rank", 3, effect::alone, {EINVAL}, nullptr, draw_key,
      [](index_calls& it, range_call& c) { c.ret = lath_index_rank(it.set(), c.key); },
      [](ranges& m, const range_call& c) {
          return c.ret == (c.of->ranks ? static_cast<std::int64_t>(m.rank(c.key)) : -EINVAL);
      }},
 };
+// clang-format on
 
 } // namespace calls

@@ -36,7 +36,7 @@ struct index_api {
 #undef INDEX_CALL
 };
 
-class index_calls {
+class index_calls : public placed<lath_index> {
 public:
     using model = ranges;
     using domain = range_setup;
@@ -94,21 +94,13 @@ public:
 
     static const std::vector<described<index_calls>> kinds;
 
-    index_calls(const setup& how, const host& where) : where_(where) {
+    index_calls(const setup& how, const host& where) : placed(where) {
         lath_config config = how.config;
         config.allocator = where.allocator;
-        void* at = where.place ? where.place(sizeof(lath_index))
-                               : std::aligned_alloc(64, sizeof(lath_index));
-        if (at && !lath_index_init(static_cast<lath_index*>(at), &config))
-            set_ = static_cast<lath_index*>(at);
-        else
-            leave(at);
+        place([&](lath_index* at) { return lath_index_init(at, &config); });
         if (set_)
             lath_cursor_init(&cursor, set_);
     }
-
-    bool failed() const { return !set_; }
-    lath_index* set() { return set_; }
 
     // What is wrong, or "". without_memory: some change has been refused.
     std::string verify(bool without_memory) {
@@ -129,7 +121,7 @@ public:
     // Ends it. Returns whether it gave out all that the model has; nullptr: true.
     bool end(const model* m) {
         std::vector<lath_item> gone;
-        lath_index_fini(set_, note, &gone);
+        lath_index_fini(set_, note<lath_item>, &gone);
         leave(set_);
         std::sort(gone.begin(), gone.end(),
                   [](const lath_item& a, const lath_item& b) { return a.key < b.key; });
@@ -156,20 +148,11 @@ public:
     // What is in it when the calls of a history begin: inserts, and erases of some.
     static void draw_loaded(setup& s, source& from, std::vector<call>& loaded);
 
-    static void note(void* arg, const lath_item* item) {
-        static_cast<std::vector<lath_item>*>(arg)->push_back(*item);
-    }
     // Of the model of a history, at most.
     static unsigned most_steps(const setup& s, const call& c);
 
     lath_cursor cursor{}; // kept over calls
     word trimmed = 0; // likewise
-
-private:
-    void leave(void* at) { where_.leave ? where_.leave(at) : std::free(at); }
-
-    host where_;
-    lath_index* set_ = nullptr;
 };
 
 } // namespace calls

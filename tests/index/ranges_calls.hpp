@@ -376,97 +376,52 @@ inline bool have_sizes(const range_setup& s) { return !s.points || !s.together; 
 
 template <class C, class Api>
 std::vector<described<C>> range_changes() {
+    // clang-format off
     return {
-        {"insert_item",
-         60,
-         effect::once,
-         {EEXIST, ENOMEM, EINVAL},
-         nullptr,
-         draw_insert,
+        {"insert_item", 60, effect::once, {EEXIST, ENOMEM, EINVAL}, nullptr, draw_insert,
          [](C& it, range_call& c) {
              const lath_item item = c.item();
              c.ret = Api::insert_item(it.set(), &item, c.old());
-         },
-         insert_agrees},
-        {"erase_item",
-         28,
-         effect::once,
-         {ENOENT},
-         nullptr,
-         draw_key,
+         }, insert_agrees},
+        {"erase_item", 28, effect::once, {ENOENT}, nullptr, draw_key,
          [](C& it, range_call& c) { c.ret = Api::erase_item(it.set(), c.key, c.old()); },
          [](ranges& m, const range_call& c) { return takes(m, m.exact(c.key), c); }},
-        {"replace_item",
-         8,
-         effect::once,
-         {ENOENT},
-         nullptr,
-         draw_change,
+        {"replace_item", 8, effect::once, {ENOENT}, nullptr, draw_change,
          [](C& it, range_call& c) { c.ret = Api::replace_item(it.set(), c.key, c.value, c.old()); },
          replace_agrees},
-        {"resize",
-         8,
-         effect::once,
-         {ENOENT, EEXIST, EINVAL, ENOMEM},
-         have_sizes,
-         draw_change,
-         [](C& it, range_call& c) { c.ret = Api::resize(it.set(), c.key, c.size); },
-         resize_agrees},
-        {"split",
-         6,
-         effect::once,
-         {ENOENT, EEXIST, ENOMEM},
-         have_sizes,
+        {"resize", 8, effect::once, {ENOENT, EEXIST, EINVAL, ENOMEM}, have_sizes, draw_change,
+         [](C& it, range_call& c) { c.ret = Api::resize(it.set(), c.key, c.size); }, resize_agrees},
+        {"split", 6, effect::once, {ENOENT, EEXIST, ENOMEM}, have_sizes,
          [](range_setup& s, source& from, range_call& c) {
              draw_change(s, from, c);
              if (!s.together ||
                  s.room(c.key) > 4 * s.keys.unit) // most keys that are known begin an item
                  c.key += c.how % 4 * (s.together ? s.keys.unit : 1);
-         },
-         [](C& it, range_call& c) { c.ret = Api::split(it.set(), c.key, c.value); },
+         }, [](C& it, range_call& c) { c.ret = Api::split(it.set(), c.key, c.value); },
          split_agrees},
     };
+    // clang-format on
 }
 
 template <class C, class Api>
 std::vector<described<C>> range_looks() {
+    // clang-format off
     return {
-        {"get",
-         8,
-         effect::once,
-         {},
-         nullptr,
-         draw_key,
+        {"get", 8, effect::once, {}, nullptr, draw_key,
          [](C& it, range_call& c) { c.ret = Api::get(it.set(), c.key, &c.got.value); },
          [](ranges& m, const range_call& c) {
              const lath_item* there = m.covers(c.key);
              return c.ret == !!there && (!there || c.got.value == there->value);
          }},
-        {"lookup_item",
-         8,
-         effect::once,
-         {ENOENT},
-         nullptr,
-         draw_key,
+        {"lookup_item", 8, effect::once, {ENOENT}, nullptr, draw_key,
          [](C& it, range_call& c) { c.ret = Api::lookup_item(it.set(), c.key, &c.got); },
          [](ranges& m, const range_call& c) { return finds(m.covers(c.key), c); }},
-        {"ceiling_item",
-         6,
-         effect::once,
-         {ENOENT},
-         nullptr,
-         draw_key,
+        {"ceiling_item", 6, effect::once, {ENOENT}, nullptr, draw_key,
          [](C& it, range_call& c) {
              c.ret = Api::ceiling_item(it.set(), c.key, &c.got);
              it.see(c);
-         },
-         [](ranges& m, const range_call& c) { return finds(m.ceiling(c.key), c); }},
-        {"get_batch",
-         5,
-         effect::apart,
-         {},
-         nullptr,
-         draw_batch,
+         }, [](ranges& m, const range_call& c) { return finds(m.ceiling(c.key), c); }},
+        {"get_batch", 5, effect::apart, {}, nullptr, draw_batch,
          [](C& it, range_call& c) {
              std::vector<word> keys, values(c.batch.size());
              std::vector<std::uint8_t> hits(c.batch.size());
@@ -480,50 +435,37 @@ std::vector<described<C>> range_looks() {
                  n -= hits[i];
              }
              c.ret = n ? -EFAULT : 0; // the number of hits
-         },
-         nullptr,
+         }, nullptr,
          [](const range_call& c, std::vector<range_call>& steps) { each_of<C>("get", c, steps); }},
     };
+    // clang-format on
 }
 
 // how many, and which
 template <class C, class Api>
 std::vector<described<C>> range_counts() {
+    // clang-format off
     return {
-        {"count_range",
-         3,
-         effect::alone,
-         {EINVAL},
-         nullptr,
-         draw_scan,
+        {"count_range", 3, effect::alone, {EINVAL}, nullptr, draw_scan,
          [](C& it, range_call& c) { c.ret = Api::count_range(it.set(), c.key, c.other); },
          [](ranges& m, const range_call& c) {
              return c.ret == (c.of->ranks
                                   ? static_cast<std::int64_t>(m.between(c.key, c.other).size())
                                   : -EINVAL);
          }},
-        {"select",
-         3,
-         effect::alone,
-         {ENOENT, EINVAL},
-         nullptr,
-         draw_key,
+        {"select", 3, effect::alone, {ENOENT, EINVAL}, nullptr, draw_key,
          [](C& it, range_call& c) { c.ret = Api::select(it.set(), c.how, &c.got); },
          [](ranges& m, const range_call& c) {
              return c.of->ranks ? finds(c.how < m.items.size() ? &m.items[c.how] : nullptr, c)
                                 : c.ret == -EINVAL;
          }},
-        {"count",
-         2,
-         effect::none,
-         {},
-         nullptr,
-         nullptr,
+        {"count", 2, effect::none, {}, nullptr, nullptr,
          [](C& it, range_call& c) { c.ret = static_cast<std::int64_t>(Api::count(it.set())); },
          [](ranges& m, const range_call& c) {
              return static_cast<std::size_t>(c.ret) == m.items.size();
          }},
     };
+    // clang-format on
 }
 
 // Without holes they refuse: now and then.
@@ -533,30 +475,16 @@ inline bool have_holes(const range_setup& s) {
 
 template <class C, class Api>
 std::vector<described<C>> range_holes() {
+    // clang-format off
     return {
-        {"find_hole",
-         40,
-         effect::once,
-         {ENOSPC, EINVAL},
-         have_holes,
-         draw_hole,
+        {"find_hole", 40, effect::once, {ENOSPC, EINVAL}, have_holes, draw_hole,
          [](C& it, range_call& c) { c.ret = Api::find_hole(it.set(), &c.want, &c.got.key); },
          [](ranges& m, const range_call& c) { return hole_agrees(m, c, false); }},
-        {"insert_hole",
-         70,
-         effect::once,
-         {ENOSPC, EINVAL, ENOMEM},
-         have_holes,
-         draw_hole,
+        {"insert_hole", 70, effect::once, {ENOSPC, EINVAL, ENOMEM}, have_holes, draw_hole,
          [](C& it, range_call& c) {
              c.ret = Api::insert_hole(it.set(), &c.want, c.value, &c.got.key);
-         },
-         [](ranges& m, const range_call& c) { return hole_agrees(m, c, true); }},
-        {"hole_stats",
-         5,
-         effect::none,
-         {EINVAL},
-         have_holes,
+         }, [](ranges& m, const range_call& c) { return hole_agrees(m, c, true); }},
+        {"hole_stats", 5, effect::none, {EINVAL}, have_holes,
          [](range_setup& s, source& from, range_call& c) {
              draw_key(s, from, c);
              c.other = c.how % 4 ? s.key(from) : 0;
@@ -567,9 +495,9 @@ std::vector<described<C>> range_holes() {
              c.ret = Api::hole_stats(it.set(), c.key, c.other, c.how % 3, &stats);
              c.words.resize(sizeof(stats) / sizeof(word));
              std::memcpy(c.words.data(), &stats, sizeof(stats));
-         },
-         hole_stats_agree},
+         }, hole_stats_agree},
     };
+    // clang-format on
 }
 
 } // namespace calls

@@ -146,7 +146,7 @@ inline void print(std::FILE* out, const interval_setup& s) {
                  static_cast<unsigned long long>(s.units), static_cast<unsigned long long>(s.unit));
 }
 
-class interval_calls {
+class interval_calls : public placed<lath_intervals> {
 public:
     using model = intervals;
     using domain = interval_setup;
@@ -155,20 +155,13 @@ public:
 
     static const std::vector<described<interval_calls>> kinds;
 
-    interval_calls(const setup& how, const host& where) : where_(where) {
+    interval_calls(const setup& how, const host& where) : placed(where) {
         lath_config config = how.config;
         config.allocator = where.allocator;
-        void* at = where.place ? where.place(sizeof(lath_intervals))
-                               : std::aligned_alloc(64, sizeof(lath_intervals));
-        if (at && !lath_intervals_init(static_cast<lath_intervals*>(at),
-                                       how.closed ? LATH_CLOSED : LATH_HALF_OPEN, &config))
-            set_ = static_cast<lath_intervals*>(at);
-        else
-            leave(at);
+        place([&](lath_intervals* at) {
+            return lath_intervals_init(at, how.closed ? LATH_CLOSED : LATH_HALF_OPEN, &config);
+        });
     }
-
-    bool failed() const { return !set_; }
-    lath_intervals* set() { return set_; }
 
     std::string verify(bool) {
         char report[200] = "";
@@ -185,14 +178,10 @@ public:
     }
     bool end(const model* m) {
         std::vector<lath_interval> gone;
-        lath_intervals_fini(set_, note, &gone);
+        lath_intervals_fini(set_, note<lath_interval>, &gone);
         leave(set_);
         std::sort(gone.begin(), gone.end());
         return !m || gone == m->items;
-    }
-
-    static void note(void* arg, const lath_interval* it) {
-        static_cast<std::vector<lath_interval>*>(arg)->push_back(*it);
     }
     static void draw_loaded(setup& s, source& from, std::vector<call>& loaded) {
         for (unsigned i = 0; i < s.known.size(); i++)
@@ -208,12 +197,6 @@ public:
         return kinds[c.kind].effect == effect::apart ? 2 + static_cast<unsigned>(s.known.size())
                                                      : 1;
     }
-
-private:
-    void leave(void* at) { where_.leave ? where_.leave(at) : std::free(at); }
-
-    host where_;
-    lath_intervals* set_ = nullptr;
 };
 
 // ---- arguments ----
@@ -334,83 +317,44 @@ inline interval_call step_of(const interval_call& c, const char* kind, const lat
     return step;
 }
 
+// clang-format off
 inline const std::vector<described<interval_calls>> interval_calls::kinds = {
-    {"insert",
-     90,
-     effect::once,
-     {EINVAL, ENOMEM},
-     nullptr,
-     draw_insert,
+    {"insert", 90, effect::once, {EINVAL, ENOMEM}, nullptr, draw_insert,
      [](interval_calls& it, interval_call& c) { c.ret = lath_intervals_insert(it.set(), &c.arg); },
      [](intervals& m, const interval_call& c) {
          if (!c.empty(c.arg))
              m.insert(c.arg);
          return c.ret == (c.empty(c.arg) ? -EINVAL : 0);
      }},
-    {"insert, insert",
-     10,
-     effect::alone,
-     {},
-     nullptr,
+    {"insert, insert", 10, effect::alone, {}, nullptr,
      [](interval_setup& s, source& from, interval_call& c) {
          c.arg = s.fresh(from);
          c.how = from.byte();
-     },
-     insert_many,
-     nullptr,
+     }, insert_many, nullptr,
      [](const interval_call& c, std::vector<interval_call>& steps) {
          for (std::size_t i = 0; i < c.batch.size(); i++)
              steps.push_back(step_of(c, "insert", c.batch[i], c.rets[i]));
      }},
-    {"erase",
-     70,
-     effect::once,
-     {ENOENT},
-     nullptr,
-     draw_old,
+    {"erase", 70, effect::once, {ENOENT}, nullptr, draw_old,
      [](interval_calls& it, interval_call& c) { c.ret = lath_intervals_erase(it.set(), &c.arg); },
      [](intervals& m, const interval_call& c) { return c.ret == (m.erase(c.arg) ? 0 : -ENOENT); }},
-    {"again",
-     0,
-     effect::apart,
-     {},
-     nullptr,
-     nullptr,
+    {"again", 0, effect::apart, {}, nullptr, nullptr,
      [](interval_calls& it, interval_call& c) {
          c.rets = {lath_intervals_erase(it.set(), &c.arg)};
          if (!c.rets[0])
              c.rets.push_back(lath_intervals_insert(it.set(), &c.arg));
-     },
-     nullptr,
+     }, nullptr,
      [](const interval_call& c, std::vector<interval_call>& steps) {
          for (std::size_t i = 0; i < c.rets.size(); i++)
              steps.push_back(step_of(c, i ? "insert" : "erase", c.arg, c.rets[i]));
      }},
-    {"shows",
-     0,
-     effect::once,
-     {},
-     nullptr,
-     nullptr,
-     nullptr, // a look of a search
+    // a look of a search
+    {"shows", 0, effect::once, {}, nullptr, nullptr, nullptr,
      [](intervals& m, const interval_call& c) { return c.ret == m.has(c.arg); }},
     {"stab, overlap, within, interval_iter_stab, interval_iter_overlap, interval_iter_within, "
-     "interval_iter_all, interval_next, "
-     "interval_next_batch",
-     50,
-     effect::apart,
-     {},
-     nullptr,
-     draw_search,
-     search,
-     search_agrees,
-     search_steps},
-    {"count_overlap",
-     8,
-     effect::alone,
-     {},
-     nullptr,
-     draw_search,
+     "interval_iter_all, interval_next, interval_next_batch", 50, effect::apart, {}, nullptr,
+     draw_search, search, search_agrees, search_steps},
+    {"count_overlap", 8, effect::alone, {}, nullptr, draw_search,
      [](interval_calls& it, interval_call& c) {
          c.how = overlap;
          c.ret = static_cast<std::int64_t>(
@@ -420,37 +364,22 @@ inline const std::vector<described<interval_calls>> interval_calls::kinds = {
          return c.ret == std::count_if(m.items.begin(), m.items.end(),
                                        [&](const lath_interval& it) { return c.matches(it); });
      }},
-    {"nearest",
-     20,
-     effect::alone,
-     {ENOENT},
-     nullptr,
+    {"nearest", 20, effect::alone, {ENOENT}, nullptr,
      [](interval_setup& s, source& from, interval_call& c) {
          c.arg.first = s.key(from) + from.byte() % 3 - 1;
      },
      [](interval_calls& it, interval_call& c) {
          c.items.resize(1);
          c.ret = lath_intervals_nearest(it.set(), c.arg.first, c.items.data());
-     },
-     nearest_agrees},
-    {"count",
-     2,
-     effect::alone,
-     {},
-     nullptr,
-     nullptr,
+     }, nearest_agrees},
+    {"count", 2, effect::alone, {}, nullptr, nullptr,
      [](interval_calls& it, interval_call& c) {
          c.ret = static_cast<std::int64_t>(lath_intervals_count(it.set()));
      },
      [](intervals& m, const interval_call& c) {
          return static_cast<std::size_t>(c.ret) == m.items.size();
      }},
-    {"get_stats, verify",
-     2,
-     effect::alone,
-     {},
-     nullptr,
-     nullptr,
+    {"get_stats, verify", 2, effect::alone, {}, nullptr, nullptr,
      [](interval_calls& it, interval_call& c) {
          lath_intervals_stats stats;
          lath_intervals_get_stats(it.set(), &stats);
@@ -460,15 +389,10 @@ inline const std::vector<described<interval_calls>> interval_calls::kinds = {
      [](intervals& m, const interval_call& c) {
          return static_cast<std::size_t>(c.ret) == m.items.size() && c.most;
      }},
-    {"clear",
-     1,
-     effect::alone,
-     {},
-     nullptr,
-     nullptr,
+    {"clear", 1, effect::alone, {}, nullptr, nullptr,
      [](interval_calls& it, interval_call& c) {
          c.ret = static_cast<std::int64_t>(
-             lath_intervals_clear(it.set(), interval_calls::note, &c.items));
+             lath_intervals_clear(it.set(), interval_calls::note<lath_interval>, &c.items));
          std::sort(c.items.begin(), c.items.end());
      },
      [](intervals& m, const interval_call& c) {
@@ -477,5 +401,6 @@ inline const std::vector<described<interval_calls>> interval_calls::kinds = {
          return right;
      }},
 };
+// clang-format on
 
 } // namespace calls

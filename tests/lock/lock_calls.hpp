@@ -58,6 +58,16 @@ struct lock_setup : any_setup {
     }
 };
 
+struct locked {
+    word first, last, owner;
+    bool exclusive;
+    auto operator<=>(const locked&) const = default;
+
+    bool excludes(const locked& other) const {
+        return first <= other.last && other.first <= last && (exclusive || other.exclusive);
+    }
+};
+
 struct lock_call {
     lock_call() = default;
     explicit lock_call(const lock_setup& setup) : of(&setup) {}
@@ -68,7 +78,7 @@ struct lock_call {
     word key = 0, size = 0; // new bounds; size: or how much more
     bool exclusive = false, skipped = false;
     std::int64_t ret = 0;
-    std::vector<lath_range_info> told;
+    std::vector<locked> told;
     std::vector<lock_call> more; // what the call did beside
     word called = 0, returned = 0;
 
@@ -91,15 +101,6 @@ inline void print(std::FILE* out, const lock_setup& s) {
                  s.config.look ? ", waits are interrupted" : "");
 }
 
-struct locked {
-    word first, last, owner;
-    bool exclusive;
-    auto operator<=>(const locked&) const = default;
-
-    bool excludes(const locked& other) const {
-        return first <= other.last && other.first <= last && (exclusive || other.exclusive);
-    }
-};
 inline locked range_of(const lock_call& c) { return {c.first, c.last, c.owner, c.exclusive}; }
 
 struct lock_model {
@@ -133,73 +134,67 @@ struct lock_model {
     }
 };
 
-class lock_calls {
+struct slot_of_lock {
+    lath_range_hold hold;
+    bool used, exclusive;
+};
+struct locks_and_slots {
+    lath_range_locks locks;
+    slot_of_lock slots[slots_of_locks];
+};
+
+class lock_calls : public placed<locks_and_slots> {
 public:
     using model = lock_model;
     using domain = lock_setup;
     using setup = lock_setup;
     using call = lock_call;
 
-    struct slot {
-        lath_range_hold hold;
-        bool used, exclusive;
-    };
-
     static const std::vector<described<lock_calls>> kinds;
 
-    lock_calls(const setup& how, const host& where) : where_(where) {
+    lock_calls(const setup& how, const host& where) : placed(where) {
         lath_range_config config = how.config;
         config.allocator = where.allocator;
-        locks_ = static_cast<lath_range_locks*>(take(sizeof(*locks_)));
-        for (slot*& it : slots_)
-            it = static_cast<slot*>(take(sizeof(slot)));
-        failed_ = lath_range_locks_init(locks_, how.defaults ? nullptr : &config) != 0;
+        place([&](locks_and_slots* at) {
+            std::memset(at, 0, sizeof(*at));
+            return lath_range_locks_init(&at->locks, how.defaults ? nullptr : &config);
+        });
         lath_range_hold hold;
-        if (!failed_ && !lath_range_lock(locks_, &hold, 0, 1, LATH_SHARED_RANGE)) {
+        if (set_ && !lath_range_lock(locks(), &hold, 0, 1, LATH_SHARED_RANGE)) {
             me = hold.owner;
-            lath_range_unlock(locks_, &hold);
+            lath_range_unlock(locks(), &hold);
         }
     }
-    ~lock_calls() {
-        if (failed_)
-            leave_all();
-    }
-    lock_calls(const lock_calls&) = delete;
-    lock_calls& operator=(const lock_calls&) = delete;
 
-    bool failed() const { return failed_; }
-    lath_range_locks* locks() { return locks_; }
+    lath_range_locks* locks() { return &set_->locks; }
     const lath_allocator* allocator() const { return where_.allocator; }
-    slot& at(unsigned number) { return *slots_[number]; }
+    slot_of_lock& at(unsigned number) { return set_->slots[number]; }
 
     std::string verify(bool) {
-        const int broken = lath_range_locks_verify(locks_);
+        const int broken = lath_range_locks_verify(locks());
         return broken ? "invariant " + std::to_string(broken) : "";
-    }
-    static void note(void* told, const lath_range_info* info) {
-        static_cast<std::vector<lath_range_info>*>(told)->push_back(*info);
     }
     void contents(model& m) {
         std::vector<lath_range_info> told;
-        lath_range_each(locks_, note, &told);
+        lath_range_each(locks(), note<lath_range_info>, &told);
         m.held.clear();
         for (const lath_range_info& it : told)
             m.add({it.first, it.last, it.waits ? 0 : it.owner, it.mode == LATH_EXCLUSIVE_RANGE});
     }
     bool end(const model*) {
         model left;
-        for (slot* it : slots_)
-            if (it->used)
-                lath_range_unlock(locks_, &it->hold);
+        for (slot_of_lock& it : set_->slots)
+            if (it.used)
+                lath_range_unlock(locks(), &it.hold);
         contents(left);
-        lath_range_locks_fini(locks_);
-        leave_all();
+        lath_range_locks_fini(locks());
+        leave(set_);
         return left.held.empty();
     }
-    // What is held here; by the slot, or all of it.
+    // What a slot holds, and what all do.
     locked held(unsigned number) {
-        const lath_range_hold& hold = at(number).hold;
-        return {hold.first, hold.last, hold.owner, at(number).exclusive};
+        const slot_of_lock& it = at(number);
+        return {it.hold.first, it.hold.last, it.hold.owner, it.exclusive};
     }
     model held() {
         model all;
@@ -213,26 +208,6 @@ public:
     static unsigned most_steps(const setup&, const call&) { return 3; }
 
     word me = 0; // the owner, if none is told
-
-private:
-    void* take(std::size_t size) {
-        void* at =
-            where_.place ? where_.place(size) : std::aligned_alloc(64, (size + 63) / 64 * 64);
-        if (!at)
-            std::abort();
-        return std::memset(at, 0, size);
-    }
-    void leave_all() {
-        const auto leave = where_.leave ? where_.leave : std::free;
-        for (slot* it : slots_)
-            leave(it);
-        leave(locks_);
-    }
-
-    host where_;
-    lath_range_locks* locks_ = nullptr;
-    std::array<slot*, slots_of_locks> slots_{};
-    bool failed_ = false;
 };
 
 // ---- arguments ----
@@ -267,7 +242,7 @@ inline bool refused(const lock_call& c, bool own, bool others) {
 inline bool lock_agrees(lock_model& m, const lock_call& c) {
     if (c.skipped)
         return true;
-    if (c.last < c.first || c.how == 255)
+    if (c.last < c.first)
         return c.ret == -EINVAL;
     if (c.of->together && c.ret) // of what others ask for and do not get the model knows nothing
         return c.ret == (!c.nanoseconds                                 ? -EBUSY
@@ -308,18 +283,11 @@ inline bool resize_agrees(lock_model& m, const lock_call& c) {
     m.add(now);
     return m.remove(old) && !c.ret;
 }
-inline bool each_agrees(lock_model& m, const lock_call& c) {
-    lock_model told;
-    for (const lath_range_info& it : c.told)
-        told.add({it.first, it.last, it.waits ? 0 : it.owner, it.mode == LATH_EXCLUSIVE_RANGE});
-    return told == m;
-}
-
 // ---- the calls ----
 
 // What a call does to what it holds.
 inline void unlock(lock_calls& it, lock_call& c) {
-    lock_calls::slot& mine = it.at(c.slot);
+    slot_of_lock& mine = it.at(c.slot);
     c.skipped = !mine.used;
     if (c.skipped)
         return;
@@ -342,7 +310,7 @@ inline void unlock_also(lock_calls& it, lock_call& c, unsigned slot) {
 // which waits for the first, overlaps both.
 template <class Call>
 void lock(lock_calls& it, lock_call& c, Call call) {
-    lock_calls::slot& mine = it.at(c.slot);
+    slot_of_lock& mine = it.at(c.slot);
     unsigned own = 0;
     const bool waits = c.nanoseconds == forever;
     c.skipped =
@@ -356,9 +324,7 @@ void lock(lock_calls& it, lock_call& c, Call call) {
         if (all > own || (all && !c.of->deadlocks()))
             c.nanoseconds = 0;
     }
-    c.ret = call(&mine.hold, c.how == 255  ? static_cast<lath_range_mode>(2)
-                             : c.exclusive ? LATH_EXCLUSIVE_RANGE
-                                           : LATH_SHARED_RANGE);
+    c.ret = call(&mine.hold, c.exclusive ? LATH_EXCLUSIVE_RANGE : LATH_SHARED_RANGE);
     mine.used = !c.ret;
     mine.exclusive = c.exclusive;
     if (!c.ret && (mine.hold.first != c.first || mine.hold.last != c.last ||
@@ -398,7 +364,7 @@ inline void lock_steps(const lock_call& c, std::vector<lock_call>& steps) {
 }
 
 inline void downgrade(lock_calls& it, lock_call& c) {
-    lock_calls::slot& mine = it.at(c.slot);
+    slot_of_lock& mine = it.at(c.slot);
     c.skipped = !mine.used || !mine.exclusive;
     if (c.skipped)
         return;
@@ -433,7 +399,7 @@ inline void choose_bounds(lock_calls& it, lock_call& c) {
     c.skipped = c.of->deadlocks() && all > own && !c.of->config.look; // it would wait for ever
 }
 inline void resize(lock_calls& it, lock_call& c) {
-    lock_calls::slot& mine = it.at(c.slot);
+    slot_of_lock& mine = it.at(c.slot);
     c.skipped = !mine.used;
     if (c.skipped)
         return;
@@ -495,8 +461,11 @@ inline const std::vector<described<lock_calls>> lock_calls::kinds = {
      resize_agrees, resize_steps},
     {"resized", 0, effect::once, {}, nullptr, nullptr, nullptr, resize_agrees},
     {"each, locks_verify", 3, effect::alone, {}, nullptr, nullptr,
-     [](lock_calls& it, lock_call& c) { lath_range_each(it.locks(), lock_calls::note, &c.told); },
-     each_agrees},
+     [](lock_calls& it, lock_call& c) {
+         lock_model told;
+         it.contents(told);
+         c.told = told.held;
+     }, [](lock_model& m, const lock_call& c) { return c.told == m.held; }},
     {"locks_init, locks_fini", 1, effect::alone, {EINVAL, ENOMEM}, nullptr, draw_slot, init,
      [](lock_model&, const lock_call& c) { return c.ret == (c.how % 4 < 3 ? -EINVAL : 0); }},
 };

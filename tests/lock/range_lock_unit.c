@@ -28,6 +28,7 @@ static int held_ranges_change(void)
 	struct lath_range_hold hold, other;
 
 	CHECK(!lath_range_locks_init(&locks, NULL));
+	CHECK(lath_range_lock(&locks, &hold, 1, 1, (enum lath_range_mode)2) == -EINVAL);
 	CHECK(!lath_range_lock(&locks, &hold, 100, 100, EXCLUSIVE));
 	lath_range_downgrade(&locks, &hold);
 	CHECK(is_free(&locks, 150, 1, SHARED) && !is_free(&locks, 150, 1, EXCLUSIVE));

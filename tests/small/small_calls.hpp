@@ -202,39 +202,23 @@ inline std::vector<described<small_calls>> small_kinds() {
     for (const auto& part :
          {range_looks<C, small_api>(), range_counts<C, small_api>(), range_holes<C, small_api>()})
         all.insert(all.end(), part.begin(), part.end());
-    all.insert(
-        all.end(),
-        {
-            {"scan_values, scan_back",
-             14,
-             effect::apart,
-             {},
-             nullptr,
-             draw_scan,
-             small_scan,
-             scan_agrees},
-            {"set_limit",
-             3,
-             effect::alone,
-             {EINVAL},
-             nullptr,
-             draw_key,
-             [](C& it, range_call& c) { c.ret = lath_small_set_limit(it.of_kind(), c.how % 80); },
-             [](ranges&, const range_call& c) {
-                 return c.ret == (c.how % 80 > LATH_SMALL_MOST ? -EINVAL : 0);
-             }},
-            {"move, index, bytes, value_bytes, verify",
-             5,
-             effect::alone,
-             {},
-             nullptr,
-             nullptr,
-             [](C& it, range_call& c) {
-                 c.other = !lath_small_index(it.set());
-                 c.ret = it.move();
-             },
-             [](ranges& m, const range_call& c) { return c.ret == (c.other && !m.items.empty()); }},
-        });
+    // clang-format off
+    all.insert(all.end(), {
+        {"scan_values, scan_back", 14, effect::apart, {}, nullptr, draw_scan, small_scan,
+         scan_agrees},
+        {"set_limit", 3, effect::alone, {EINVAL}, nullptr, draw_key,
+         [](C& it, range_call& c) { c.ret = lath_small_set_limit(it.of_kind(), c.how % 80); },
+         [](ranges&, const range_call& c) {
+             return c.ret == (c.how % 80 > LATH_SMALL_MOST ? -EINVAL : 0);
+         }},
+        {"move, index, bytes, value_bytes, verify", 5, effect::alone, {}, nullptr, nullptr,
+         [](C& it, range_call& c) {
+             c.other = !lath_small_index(it.set());
+             c.ret = it.move();
+         },
+         [](ranges& m, const range_call& c) { return c.ret == (c.other && !m.items.empty()); }},
+    });
+    // clang-format on
     for (auto& kind : all)
         if (kind.name == std::string_view("replace_item"))
             kind.make = small_replace, kind.errors.push_back(ENOMEM);
