@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::uint64_t erofs_magic = 0xe0f5e1e2; // newer than some <linux/magic.h>
 
-std::string number_of(dev_t id) {
+std::string device_text(dev_t id) {
     return std::to_string(major(id)) + ":" + std::to_string(minor(id));
 }
 
@@ -51,7 +51,7 @@ struct mounted {
 // The file system as /proc/self/mountinfo tells it; empty where it does not.
 mounted mount_of(dev_t id) {
     std::ifstream mounts("/proc/self/mountinfo");
-    std::string wanted = number_of(id);
+    std::string wanted = device_text(id);
     for (std::string line; std::getline(mounts, line);) {
         std::istringstream words(line);
         std::string number, parent, numbers, word;
@@ -79,7 +79,7 @@ std::string option_of(const std::string& options, const std::string& name) {
 
 // Bytes of a block device; 0: not known.
 std::uint64_t size_of(dev_t id) {
-    std::ifstream file("/sys/dev/block/" + number_of(id) + "/size");
+    std::ifstream file("/sys/dev/block/" + device_text(id) + "/size");
     std::uint64_t sectors = 0;
     return file >> sectors && sectors < UINT64_MAX / 512 ? sectors * 512 : 0;
 }
