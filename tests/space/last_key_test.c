@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * last_key_test.c - spaces that end with the last key there is, 2^64 - 1: all calls there, with all
- * flags; the space of all keys, of one key, of one unit of 2^51. At the end all memory has been
- * given back.
+ * last_key_test.c - spaces that end with the last key there is, 2^64 - 1, with all flags; the space
+ * of all keys. At the end all memory has been given back.
  */
 #undef NDEBUG
 #include <assert.h>
@@ -16,8 +15,6 @@
 
 #define LAST (~0ull)
 #define FLAGS 32u
-#define NO_MAGAZINES \
-	(LATH_SPACE_NO_ARENAS | LATH_SPACE_NO_MAGAZINES | LATH_SPACE_OWNERS | LATH_SPACE_SPREAD)
 
 static struct failing memory;
 static const struct lath_allocator allocator = { failing_alloc, failing_free, &memory };
@@ -70,100 +67,6 @@ static void expect_allocated(struct lath_space *space, uint64_t allocated, uint6
 	assert(stats.allocated == allocated && stats.free == all - allocated);
 	assert(!lath_space_segment_stats(space, 0, &segment));
 	assert(segment.allocated == allocated && segment.keys == all && !segment.high);
-}
-
-static int request(struct lath_space *space, enum lath_hole_policy policy, uint64_t size,
-		   uint64_t hint, uint64_t *key)
-{
-	struct lath_hole_request want = { .size = size, .policy = policy, .hint = hint };
-
-	return lath_space_alloc_request(space, &want, 5, key);
-}
-
-/* Ranges that would go on at key 0 behind the last key are no ranges. */
-static void expect_no_way_round(struct lath_space *space, uint64_t low, uint64_t unit)
-{
-	const uint64_t last = 0 - unit, sizes[] = { 2, 3, 64, 1024, 4096, 5000 };
-	uint64_t key;
-	unsigned int i;
-
-	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		if (sizes[i] > last / unit)
-			break;
-		assert(request(space, LATH_HOLE_EXACT, sizes[i] * unit, last, &key) == -EINVAL);
-		assert(lath_space_reserve(space, last, sizes[i] * unit, 5) == -EINVAL);
-		assert(lath_space_free(space, last, sizes[i] * unit) == -EINVAL);
-	}
-	if (low <= unit) /* that many keys there are */
-		return;
-	assert(request(space, LATH_HOLE_EXACT, last, low, &key) == -EINVAL);
-	assert(lath_space_reserve(space, low, last, 5) == -EINVAL);
-	assert(lath_space_free(space, low, last) == -EINVAL);
-}
-
-/* The same where no such range would have room in the limit of its segment, or none at all. */
-static void no_way_round_without_room(uint64_t unit, unsigned int flags)
-{
-	const uint64_t low = 0 - 5000 * unit;
-	struct lath_space *space = create(low, 0, unit, flags);
-
-	assert(!lath_space_limit_segment(space, 0, unit));
-	expect_no_way_round(space, low, unit);
-	assert(!lath_space_drain_segment(space, 0, 1));
-	expect_no_way_round(space, low, unit);
-	destroy(space);
-}
-
-/* Takes the last n units one by one; then each call at the last one. */
-static void one_by_one(uint64_t unit, uint64_t n, unsigned int flags)
-{
-	const uint64_t low = 0 - n * unit, last = 0 - unit;
-	struct lath_space *space = create(low, 0, unit, flags);
-	enum lath_hole_policy policy;
-	struct lath_item item;
-	uint64_t key, i;
-
-	expect_run(space, 0, 0, low, n * unit);
-	expect_run(space, 0, LAST, LAST, 1); /* a run begins at `from` */
-	expect_none(space, 1, 0);
-	expect_no_way_round(space, low, unit);
-	for (i = 0; i < n; i++)
-		assert(!lath_space_alloc(space, unit, 0, 5, &key) && key >= low && key <= last);
-	assert(lath_space_alloc(space, unit, 0, 5, &key) == -ENOSPC);
-	expect_allocated(space, n * unit, n * unit);
-	expect_run(space, 1, 0, low, n * unit);
-	expect_run(space, 1, LAST, LAST, 1);
-	expect_none(space, 0, 0);
-	assert(!lath_space_segment_of(space, LAST) && !lath_space_segment_of(space, low));
-	assert(lath_space_reserve(space, last, unit, 5) == -EBUSY);
-
-	for (policy = LATH_HOLE_FIRST; policy <= LATH_HOLE_EXACT; policy++) {
-		assert(!lath_space_free(space, last, unit));
-		lath_space_trim(space);
-		expect_run(space, 0, 0, last, unit);
-		assert(!request(space, policy, unit, last, &key) && key == last);
-		assert(request(space, policy, unit, last, &key) == -ENOSPC);
-	}
-	if (flags & (LATH_SPACE_NO_ARENAS | LATH_SPACE_OWNERS))
-		assert(!lath_space_owner(space, LAST, &item) && item.value == 5 &&
-		       item.key + (item.size - 1) == LAST);
-	assert(!lath_space_free(space, last, unit));
-	assert(!lath_space_reserve(space, last, unit, 6));
-	if (n > 1)
-		assert(!lath_space_free(space, last - unit, 2 * unit));
-	else
-		assert(!lath_space_free(space, last, unit));
-	lath_space_trim(space);
-	if (flags & NO_MAGAZINES) /* which may take a wrong free at first */
-		assert(lath_space_free(space, last, unit) == -EINVAL);
-	expect_run(space, 0, 0, n > 1 ? last - unit : last, n > 1 ? 2 * unit : unit);
-	expect_no_way_round(space, low, unit);
-	if (n > 1) { /* an arena with room, if it has arenas */
-		assert(!lath_space_alloc(space, unit, 0, 5, &key));
-		expect_no_way_round(space, low, unit);
-		assert(!lath_space_free(space, key, unit));
-	}
-	destroy(space);
 }
 
 /* The only room is a hole of n units, naturally aligned, in an arena that is used: every call that
@@ -302,14 +205,6 @@ int main(void)
 	uint64_t n;
 
 	for (flags = 0; flags < FLAGS; flags++) {
-		one_by_one(1, 1, flags);
-		one_by_one(1, 64, flags);
-		one_by_one(1, 4096, flags);
-		one_by_one(4096, 5000, flags);
-		one_by_one(1ull << 51, 64, flags);
-		one_by_one(1ull << 51, 8191, flags);
-		no_way_round_without_room(1, flags);
-		no_way_round_without_room(4096, flags);
 		for (n = 1; n <= 2048; n *= 2)
 			in_a_used_arena(n, flags);
 		all_keys(flags);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * refusals_test.c - what a space refuses, wrong frees that magazines hide for a while, and every
- * allocation of memory
- * failing once: a call does what it should or says -ENOMEM and changes nothing.
+ * refusals_test.c - wrong frees that magazines hide for a while, many arenas, and every allocation
+ * of memory failing once: a call does what it should or says -ENOMEM and changes nothing.
  */
 #undef NDEBUG
 #include <assert.h>
@@ -29,156 +28,6 @@ static int create(struct lath_space **space, struct lath_space_config config)
 {
 	config.size = config.size ? config.size : sizeof(config);
 	return lath_space_create(space, &config);
-}
-
-static void configs(void)
-{
-	struct lath_space *space = NULL;
-
-	assert(create(&space, (struct lath_space_config){ .size = 3, .unit = 1 }) == -EINVAL);
-	assert(create(&space, (struct lath_space_config){ .size = 4000, .unit = 1 }) == -EINVAL);
-	assert(create(&space, (struct lath_space_config){ .unit = 1, .flags = 1u << 20 }) ==
-	       -EINVAL);
-	assert(create(&space, (struct lath_space_config){ .unit = 0 }) == -EINVAL);
-	assert(create(&space, (struct lath_space_config){ .unit = 3 }) == -EINVAL);
-	assert(create(&space, (struct lath_space_config){ .unit = 1ull << 52 }) == -EINVAL);
-	assert(create(&space, (struct lath_space_config){ .unit = 8, .low = 4 }) == -EINVAL);
-	assert(create(&space, (struct lath_space_config){ .unit = 8, .low = 64, .high = 64 }) ==
-	       -EINVAL);
-	assert(!space);
-	lath_space_destroy(NULL);
-	assert(!lath_space_create(&space, NULL)); /* all keys, unit 1 */
-	lath_space_destroy(space);
-}
-
-static void requests(unsigned int flags)
-{
-	struct lath_space_config config = {
-		.unit = UNIT, .low = UNIT, .high = 100000 * UNIT, .flags = flags
-	};
-	struct lath_hole_request want = { .low = 0, .high = 0, .size = 5 * UNIT };
-	struct lath_space *space;
-	struct lath_item item;
-	uint64_t key, other;
-
-	assert(!create(&space, config));
-	assert(!lath_space_alloc_request(space, &want, 7, &key) && key % UNIT == 0 && key >= UNIT);
-	if (flags & LATH_SPACE_NO_ARENAS)
-		assert(!lath_space_owner(space, key + 4 * UNIT, &item) && item.key == key &&
-		       item.value == 7);
-	want.align = 3 * UNIT;
-	assert(lath_space_alloc_request(space, &want, 7, &other) == -EINVAL);
-	want.align = 0;
-	want.size = UNIT + 1;
-	assert(lath_space_alloc_request(space, &want, 7, &other) == -EINVAL);
-	want.size = 200000 * UNIT;
-	assert(lath_space_alloc_request(space, &want, 7, &other) == -ENOSPC);
-
-	assert(lath_space_alloc(space, ~0ull << 12, 0, 0, &other) != 0);
-	assert(lath_space_reserve(space, key, UNIT, 0) == -EBUSY);
-	assert(lath_space_reserve(space, key + 1, UNIT, 0) == -EINVAL);
-	assert(lath_space_reserve(space, 0 - 2 * UNIT, 4 * UNIT, 0) == -EINVAL);
-	assert(lath_space_free(space, 0 - 2 * UNIT, 4 * UNIT) == -EINVAL);
-	assert(lath_space_free(space, key, 0) == -EINVAL);
-	assert(lath_space_free(space, key, 6 * UNIT) == -EINVAL); /* more than was given */
-	assert(!lath_space_free(space, key, 2 * UNIT) &&
-	       !lath_space_free(space, key + 2 * UNIT, 3 * UNIT));
-	assert(lath_space_free(space, key, 5 * UNIT) == -EINVAL);
-	assert(!lath_space_verify(space, NULL, 0));
-	lath_space_destroy(space);
-}
-
-/* What a space of three arenas says of requests, in units; it has a second segment. */
-static void more_requests(void)
-{
-	struct lath_space_config config = { .unit = UNIT, .low = UNIT, .high = 12288 * UNIT };
-	struct lath_hole_request want = { .size = UNIT, .policy = LATH_HOLE_EXACT };
-	const uint64_t second = 16384 * UNIT;
-	struct lath_space *space;
-	struct lath_item item;
-	uint64_t key, mark;
-
-	config.flags = LATH_SPACE_NO_MAGAZINES;
-	assert(!create(&space, config));
-	mark = (uint64_t)(uintptr_t)space + 1; /* no cookie may be the mark of an arena */
-	assert(lath_space_alloc(space, UNIT, 0, mark, &key) == -EINVAL);
-	assert(lath_space_reserve(space, UNIT, UNIT, mark) == -EINVAL);
-	want.hint = 5 * UNIT;
-	assert(lath_space_alloc_request(space, &want, mark, &key) == -EINVAL);
-	assert(lath_space_add_segment(space, second, 8192 * UNIT, 0) == 1);
-
-	assert(!lath_space_alloc_request(space, &want, 1, &key) && key == 5 * UNIT);
-	assert(lath_space_alloc_request(space, &want, 1, &key) == -ENOSPC);
-	want.hint = second + UNIT; /* in the second segment alone */
-	assert(!lath_space_alloc_request(space, &want, 1, &key) && key == second + UNIT);
-	want.hint = second - UNIT; /* in none */
-	assert(lath_space_alloc_request(space, &want, 1, &key) == -ENOSPC);
-	want.hint = 7 * UNIT + 1;
-	assert(lath_space_alloc_request(space, &want, 1, &key) == -EINVAL);
-	want.hint = 0 - UNIT; /* wraps around */
-	want.size = 2 * UNIT;
-	assert(lath_space_alloc_request(space, &want, 1, &key) == -EINVAL);
-	want.low = 8 * UNIT;
-	want.hint = 7 * UNIT;
-	assert(lath_space_alloc_request(space, &want, 1, &key) == -EINVAL);
-	want.policy = (enum lath_hole_policy)(LATH_HOLE_EXACT + 1);
-	assert(lath_space_alloc_request(space, &want, 1, &key) == -EINVAL);
-	want.policy = LATH_HOLE_FIRST;
-	want.high = want.low;
-	assert(lath_space_alloc_request(space, &want, 1, &key) == -EINVAL);
-	want.high = want.low + 4 * UNIT;
-	want.below = want.high + UNIT; /* no preference: it is all below */
-	assert(!lath_space_alloc_request(space, &want, 1, &key) && key == 8 * UNIT);
-
-	/* an arena has multiples of 8192 units at most by chance; it is not asked */
-	assert(!lath_space_reserve(space, 8192 * UNIT, UNIT, 1));
-	assert(!lath_space_reserve(space, second, UNIT, 1));
-	assert(!lath_space_reserve(space, second + 4096 * UNIT, UNIT, 1));
-	assert(!lath_space_alloc(space, UNIT, 0, 1, &key));
-	assert(lath_space_alloc(space, UNIT, 8192 * UNIT, 1, &item.key) == -ENOSPC);
-	assert(lath_space_owner(space, key, &item) == -ENOENT); /* an arena without owners */
-	assert(lath_space_owner(space, second, &item) == 0 && item.value == 1);
-	assert(lath_space_owner(space, second + 2 * UNIT, &item) == -ENOENT);
-
-	assert(!lath_space_free(space, key, UNIT)); /* of an arena */
-	assert(lath_space_free(space, key, UNIT) == -EINVAL);
-	assert(!lath_space_verify(space, NULL, 0));
-	lath_space_destroy(space);
-}
-
-/* With owners, each allocated unit of an arena has one, and no free one. */
-static void owners(void)
-{
-	struct lath_space_config config = { .unit = UNIT, .flags = LATH_SPACE_OWNERS };
-	struct lath_space *space;
-	struct lath_item item;
-	uint64_t key;
-
-	assert(!create(&space, config));
-	assert(lath_space_owner(space, 0, &item) == -ENOENT);
-	assert(!lath_space_alloc(space, 2 * UNIT, 0, 9, &key));
-	assert(!lath_space_owner(space, key + UNIT, &item) && item.key == key + UNIT);
-	assert(item.size == UNIT && item.value == 9);
-	assert(lath_space_owner(space, key + 2 * UNIT, &item) == -ENOENT);
-	assert(!lath_space_free(space, key, UNIT));
-	assert(lath_space_owner(space, key, &item) == -ENOENT);
-	assert(!lath_space_owner(space, key + UNIT, &item));
-	lath_space_destroy(space);
-}
-
-/* Sums of keys above 2^63 are not taken for negative ones. */
-static void most_keys(void)
-{
-	struct lath_space_config config = { .unit = UNIT };
-	struct lath_space_stats stats;
-	struct lath_space *space;
-
-	assert(!create(&space, config));
-	assert(!lath_space_reserve(space, 0, 1ull << 63, 1));
-	assert(!lath_space_reserve(space, 1ull << 63, 1ull << 62, 1));
-	lath_space_get_stats(space, &stats);
-	assert(stats.allocated == 3ull << 62 && stats.free == (1ull << 62) - 1);
-	lath_space_destroy(space);
 }
 
 /* A segment all of which is preferred, and one that is not, beside one that is in part. */
@@ -431,10 +280,6 @@ int main(void)
 					      LATH_SPACE_NO_ARENAS };
 	unsigned int i;
 
-	configs();
-	more_requests();
-	owners();
-	most_keys();
 	preferred_segments();
 	many_arenas();
 	no_arena();
@@ -443,7 +288,6 @@ int main(void)
 	for (i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
 		unsigned long n = 1;
 
-		requests(forms[i]);
 		while (one_failure(forms[i], n))
 			n += n < 60 ? 1 : n / 8;
 		printf("flags %u: up to allocation %lu failed\n", forms[i], n);

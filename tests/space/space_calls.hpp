@@ -159,7 +159,7 @@ inline void draw_segment(space_setup& s, source& from, space_call& c) {
     c.number = s.units ? from.pick(numbers) : 64; // all keys may be allocated
     c.want.size = c.how % 4 ? 0 : from.pick(limits);
     if (c.how % 8 >= 4) // behind the others
-        c.key = s.key_at((s.units ? s.units : 1ull << 40) + c.pick);
+        c.key = s.key_at((s.units ? s.units : 1ull << 40) + c.pick) + (c.how % 32 == 31);
 }
 
 // ---- what the model says ----
@@ -591,6 +591,7 @@ inline lath_space* open_other(space_calls& it, const space_call& c) {
 inline void load(space_call& c, lath_space* into, stream_at& s) {
     const bool other = c.how % 8 != itself;
     const std::size_t size = s.data.size();
+    const word cookie = c.marked ? reinterpret_cast<word>(into) + 1 : 9;
     space_model there;
     char report[100] = "";
     if (c.how % 8 == a_byte_changed)
@@ -599,8 +600,9 @@ inline void load(space_call& c, lath_space* into, stream_at& s) {
         s.data.resize(c.pick % size);
     else
         s.data += "what follows";
-    c.ret = lath_space_load(into, read_some, &s, 9, report, sizeof(report));
-    if ((*report != 0) != (c.ret == -EBADMSG || c.ret == -EINVAL) || (!c.ret && s.at != size))
+    c.ret = lath_space_load(into, read_some, &s, cookie, report, sizeof(report));
+    if ((*report != 0) != (c.ret == -EBADMSG || (c.ret == -EINVAL && !c.marked)) ||
+        (!c.ret && s.at != size))
         c.ret = -EFAULT;
     space_calls::read(into, there);
     c.items = there.taken.items;
@@ -644,7 +646,7 @@ inline bool load_agrees(space_model& m, const space_call& c) {
         return !c.ret;
     if (how == a_byte_changed || how == cut_short)
         return c.ret == -EBADMSG;
-    if (how == of_another_unit)
+    if (how == of_another_unit || c.marked)
         return c.ret == -EINVAL;
     if (how == itself && !m.taken.items.empty())
         return c.ret == -EBUSY;
@@ -680,7 +682,7 @@ inline void create(space_calls& it, space_call& c) {
     if (c.how % 16 < std::size(wrong))
         config = wrong[c.how % 16];
     config.allocator = it.allocator();
-    c.ret = lath_space_create(&other, &config);
+    c.ret = lath_space_create(&other, c.how % 16 == 13 ? nullptr : &config);
     if (!c.ret != !!other)
         c.ret = -EFAULT;
     lath_space_destroy(other);

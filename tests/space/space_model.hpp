@@ -87,7 +87,7 @@ struct space_setup : any_setup {
         const word edges[] = {0, 0 - config.unit, last_key, 1ull << 63};
         const unsigned n = from.byte();
         const word at = from.below(65536) % (units ? units + 20 : 65536);
-        return n < 4 ? edges[n] : key_at(at) + (n == 4);
+        return n < 4 ? edges[n] : key_at(at) + (n < 8);
     }
     word size(source& from) const {
         const word unit = config.unit;
