@@ -70,10 +70,4 @@ build
 LATH_PYTHON_UPSTREAM=$PWD/build/python-upstream "$python" "${pytest[@]}" "${second[@]/#/--ignore=}" python/tests || code=$?
 wait $! || code=$?
 cat build/logs/python-second.log
-# by state machines
-if [[ -r build/release/src/liblathwork.so ]]; then
-	"$python" -B tests/headers/run.py --part machines --seconds 15 build/release/src/liblathwork.so || code=$?
-else
-	echo "skipped: headers: the stage release builds the library"
-fi
 exit "$code"

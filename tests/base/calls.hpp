@@ -275,6 +275,13 @@ private:
         }
     };
 
+    // A call that changes nothing here, changes nothing elsewhere either, unless C says that it may:
+    // where values are not unique.
+    static bool only_looks(const call& c) {
+        if constexpr (requires { C::may_change(c); })
+            return !C::may_change(c);
+        return true;
+    }
     bool search(const place& at) {
         if (at.done == all_)
             return !after_ || at.now == *after_;
@@ -291,7 +298,7 @@ private:
             place then{at.done | word{1} << i, at.now};
             if (!agrees<C>(then.now, calls_[i]))
                 continue;
-            if (then.now == at.now) // it changes nothing here, so it constrains no other call
+            if (then.now == at.now && only_looks(calls_[i])) // it constrains no other call
                 return search(then);
             next.push_back(std::move(then));
         }

@@ -118,8 +118,8 @@ int run_tape(tape& t) {
 }
 
 // After all tapes: 0 if each error that the description names has occurred, but for ENOMEM. list:
-// prints the calls with their errors, for tests/headers, which compares them with the comments of
-// the header.
+// prints the calls, their errors, and whether they may be made beside others, for tests/headers,
+// which compares them with the comments of the header, and tests/doc.
 template <class C>
 int all_errors_seen(bool list) {
     int missing = 0;
@@ -138,7 +138,7 @@ int all_errors_seen(bool list) {
             missing += !seen;
         }
         if (list)
-            std::printf("\n");
+            std::printf(";%s\n", C::kinds[i].effect == effect::alone ? " alone" : "");
     }
     return missing && !list ? -1 : 0;
 }

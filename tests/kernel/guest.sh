@@ -70,7 +70,7 @@ stage_llds() {
 stage_store() {
 	insmod /lathwork.ko && insmod /llds.ko || return
 	export LATH_STORE_SPEC=dev:/dev/llds
-	store_model --subcase='numbers*' && store_concurrent --subcase='numbers*' || return
+	store_model 8 && store_concurrent --subcase='numbers*' || return
 	rmmod llds && rmmod lathwork
 }
 

@@ -15,6 +15,8 @@
 #include <thread>
 #include <vector>
 
+extern "C" bool (*lath_store_refuse)(void);
+
 using namespace storetest;
 
 namespace {
@@ -136,6 +138,37 @@ TEST_CASE("all deleted and compacted, no record is left") {
         CHECK(st.record_bytes == 0);
         CHECK(st.pending_bytes == 0);
         CHECK(st.lost_bytes == 0);
+    }
+}
+
+TEST_CASE("compaction that gets no memory moves nothing, and its slabs serve as before") {
+    constexpr std::uint64_t count = 1500;
+    lath_store_options options = LATH_STORE_OPTIONS_INIT;
+    options.reserve = 64 << 20;
+    auto s = open_store(options, here());
+    REQUIRE(s);
+    auto add = [&](std::uint64_t from, std::uint64_t to, char c) {
+        for (std::uint64_t i = from; i < to; ++i) {
+            int ret = lath_store_add(s.get(), lath_key_number(i), std::string(900, c).data(), 900);
+            REQUIRE((ret == 0 || ret == -EEXIST));
+        }
+    };
+    add(0, count, 'a');
+    for (std::uint64_t i = 0; i < count; ++i)
+        if (i % 4)
+            REQUIRE(lath_store_delete(s.get(), lath_key_number(i)) == 0);
+    lath_rcu_auto.drain();
+    lath_store_refuse = [] { return true; };
+    CHECK(lath_store_compact(s.get()) >= 0);
+    lath_store_refuse = nullptr;
+    add(0, count, 'b'); // the slabs are full
+    REQUIRE(lath_store_compact(s.get()) >= 0);
+    add(count, 2 * count, 'c');
+    for (std::uint64_t i = 0; i < 2 * count; ++i) {
+        std::string v(1000, ' ');
+        REQUIRE(lath_store_get(s.get(), lath_key_number(i), v.data(), 1000) == 900);
+        v.resize(900);
+        REQUIRE(v == std::string(900, i >= count ? 'c' : i % 4 ? 'b' : 'a'));
     }
 }
 

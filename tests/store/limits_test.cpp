@@ -175,44 +175,6 @@ TEST_CASE("every kind of pages holds the same") {
     }
 }
 
-TEST_CASE("a scan over numbers gives what is there, piece by piece, without what has expired") {
-    auto s = open_store(with(LATH_STORE_NUMBERS), here());
-    for (std::uint64_t i = 0; i < 1000; ++i)
-        REQUIRE(set(s.get(), lath_key_number(i * 3), std::to_string(i)) == 0);
-    REQUIRE(set(s.get(), lath_key_number(~std::uint64_t{0}), "end") == 0);
-    REQUIRE(lath_store_expire(s.get(), lath_key_number(30), 1) == 0);
-    std::vector<std::uint64_t> keys(2000);
-    std::vector<lath_store_ref> refs(2000);
-    std::uint64_t next = 99;
-    lath_store_read_begin(s.get());
-    for (std::size_t piece : {1u, 7u, 64u, 65u, 2000u}) {
-        std::uint64_t from = 0, seen = 0, last = 0;
-        do {
-            std::size_t n = lath_store_scan_numbers(s.get(), from, ~std::uint64_t{0}, keys.data(),
-                                                    refs.data(), piece, &next);
-            REQUIRE(n <= piece);
-            for (std::size_t i = 0; i < n; ++i) {
-                REQUIRE((!seen || keys[i] > last));
-                REQUIRE(keys[i] != 30);
-                std::string text(static_cast<const char*>(refs[i].data), refs[i].size);
-                REQUIRE(text ==
-                        (keys[i] == ~std::uint64_t{0} ? "end" : std::to_string(keys[i] / 3)));
-                last = keys[i];
-                ++seen;
-            }
-            from = next;
-        } while (next);
-        CHECK(seen == 1000);
-    }
-    CHECK(lath_store_scan_numbers(s.get(), 31, 60, keys.data(), refs.data(), 2000, nullptr) == 10);
-    CHECK(lath_store_scan_numbers(s.get(), 31, 32, keys.data(), refs.data(), 2000, &next) == 0);
-    lath_store_read_end(s.get());
-    auto strings = open_store(with(LATH_STORE_BYTES), here());
-    CHECK(lath_store_scan_numbers(strings.get(), 0, 9, keys.data(), refs.data(), 9, &next) == 0);
-    CHECK(lath_store_mget_numbers(strings.get(), 2, keys.data(), refs.data()) == 0);
-    CHECK(!refs[1].data);
-}
-
 namespace {
 
 // Values of 0 to 18 bytes, each with every last byte and some others before it: each form that a
@@ -291,94 +253,11 @@ TEST_CASE("short values of any bytes come back as they are") {
     CHECK(lath_store_count(s.get(), nullptr) == 0);
 }
 
-TEST_CASE("of equal keys in a batch the last wins; one that cannot be is refused alone") {
-    for (auto kind : {LATH_STORE_NUMBERS, LATH_STORE_BYTES}) {
-        auto s = open_store(with(kind), here());
-        std::string text[3] = {"a", "b", "c"};
-        auto key = [&](int i) {
-            return kind == LATH_STORE_NUMBERS ? lath_key_number(static_cast<std::uint64_t>(i))
-                                              : bytes(text[i]);
-        };
-        auto wrong = kind == LATH_STORE_NUMBERS ? bytes(text[0]) : lath_key_number(1);
-        lath_store_entry entries[] = {{key(0), "1", 1, 0},
-                                      {key(1), "2", 1, 0},
-                                      {wrong, "3", 1, 0},
-                                      {key(0), "4", 1, 0},
-                                      {key(2), "5", ~std::uint64_t{0} >> 1, 0},
-                                      {key(0), "6", 1, 0}};
-        for (int round = 0; round < 2; ++round) {
-            int results[6];
-            CHECK(lath_store_mset(s.get(), 6, entries, results) == 4);
-            CHECK(results[2] == -EINVAL);
-            CHECK(results[4] == -E2BIG);
-            CHECK(get(s.get(), key(0)) == "6");
-            CHECK(get(s.get(), key(1)) == "2");
-            CHECK(get(s.get(), key(2)) == "-");
-            CHECK(stats(s.get()).items == 2);
-        }
-    }
-}
-
 TEST_CASE("a program compiled with a shorter options struct gets the defaults") {
     auto options = with(LATH_STORE_BYTES);
     options.size = offsetof(lath_store_options, pages);
     options.limit = 1; // beyond what that program knew
     CHECK(open_store(options));
-}
-
-TEST_CASE("keys of the wrong kind and too long ones are refused") {
-    auto numbers = open_store(with(LATH_STORE_NUMBERS));
-    auto strings = open_store(with(LATH_STORE_BYTES));
-    CHECK(set(numbers.get(), bytes("a"), "v") == -EINVAL);
-    CHECK(set(strings.get(), lath_key_number(1), "v") == -EINVAL);
-    CHECK(lath_store_get(numbers.get(), bytes("a"), nullptr, 0) == -EINVAL);
-    CHECK(set(strings.get(), bytes(std::string(65536, 'k')), "v") == -E2BIG);
-    CHECK(set(strings.get(), bytes(std::string(65535, 'k')), "v") == 0);
-    CHECK(set(strings.get(), bytes(""), "empty") == 0);
-    CHECK(get(strings.get(), bytes("")) == "empty");
-    lath_store_iter* iter = nullptr;
-    lath_store_key n = lath_key_number(1);
-    lath_store_range range{&n, nullptr, nullptr, 0};
-    CHECK(lath_store_iter_begin(strings.get(), &range, &iter) == -EINVAL);
-    bool shm = elsewhere() == "shm:"; // every record has a version there
-    CHECK(lath_store_set_if(numbers.get(), n, 1, "v", 1) == (shm ? -ENOENT : -EOPNOTSUPP));
-}
-
-TEST_CASE("the ends of the number space") {
-    auto s = open_store(with(LATH_STORE_NUMBERS));
-    for (std::uint64_t k : {std::uint64_t{0}, ~std::uint64_t{0}, ~std::uint64_t{0} - 1})
-        REQUIRE(set(s.get(), lath_key_number(k), "v") == 0);
-    CHECK(lath_store_count(s.get(), nullptr) == 3);
-    lath_store_key last = lath_key_number(~std::uint64_t{0}), first = lath_key_number(0);
-    lath_store_range range{&last, nullptr, nullptr, 0};
-    CHECK(lath_store_count(s.get(), &range) == 1);
-    range = {nullptr, &first, nullptr, 0};
-    CHECK(lath_store_count(s.get(), &range) == 0);
-    CHECK(lath_store_rank(s.get(), last) == 2);
-}
-
-TEST_CASE("numbers: counters") {
-    auto s = open_store(with(LATH_STORE_NUMBERS));
-    lath_store_key k = lath_key_number(1);
-    std::int64_t now = 0;
-    CHECK(lath_store_incr(s.get(), k, INT64_MAX, &now) == 0);
-    CHECK(now == INT64_MAX);
-    CHECK(lath_store_incr(s.get(), k, 1, &now) == -ERANGE);
-    CHECK(get(s.get(), k) == "9223372036854775807");
-    REQUIRE(set(s.get(), k, "-9223372036854775808") == 0);
-    CHECK(lath_store_incr(s.get(), k, -1, &now) == -ERANGE);
-    CHECK(lath_store_incr(s.get(), k, 1, &now) == 0);
-    CHECK(now == INT64_MIN + 1);
-    for (const char* bad :
-         {"", "-", "x", "1x", " 1", "+1", "99999999999999999999999", "9223372036854775808"}) {
-        CAPTURE(bad);
-        REQUIRE(set(s.get(), k, bad) == 0);
-        CHECK(lath_store_incr(s.get(), k, 1, &now) < 0);
-        CHECK(get(s.get(), k) == bad);
-    }
-    REQUIRE(lath_store_set(s.get(), k, "41", 3) == 0); // with its NUL
-    CHECK(lath_store_incr(s.get(), k, 1, &now) == 0);
-    CHECK(get(s.get(), k) == std::string("42", 3));
 }
 
 TEST_CASE("a limit holds, and deleting makes room again") {
@@ -559,75 +438,6 @@ TEST_CASE("a value above the limit is refused, and nothing is evicted for it") {
         CHECK(stats(s.get()).items == 1000);
         CHECK(get(s.get(), key(7)) == small);
     }
-}
-
-TEST_CASE("entries expire") {
-    for (auto kind : {LATH_STORE_NUMBERS, LATH_STORE_BYTES}) {
-        auto s = open_store(with(kind));
-        std::string a = "first", b = "second";
-        lath_store_key x = kind == LATH_STORE_NUMBERS ? lath_key_number(1) : bytes(a);
-        lath_store_key y = kind == LATH_STORE_NUMBERS ? lath_key_number(2) : bytes(b);
-        std::uint64_t past = lath_store_now() - 1, future = lath_store_now() + 1000000;
-        lath_store_entry entries[] = {{x, "1", 1, past}, {y, "2", 1, future}};
-        REQUIRE(lath_store_mset(s.get(), 2, entries, nullptr) == 2);
-        CHECK(get(s.get(), x) == "-");
-        CHECK(get(s.get(), y) == "2");
-        lath_store_key keys[] = {x, y};
-        lath_store_ref refs[2];
-        lath_store_read_begin(s.get());
-        CHECK(lath_store_mget(s.get(), 2, keys, refs) == 1);
-        CHECK(refs[0].data == nullptr);
-        CHECK(refs[1].expires == future);
-        lath_store_read_end(s.get());
-        CHECK(lath_store_replace(s.get(), x, "3", 1) == -ENOENT);
-        CHECK(lath_store_expire(s.get(), x, future) == -ENOENT);
-        lath_store_iter* iter = nullptr;
-        lath_store_key k;
-        REQUIRE(lath_store_iter_begin(s.get(), nullptr, &iter) == 0);
-        CHECK(lath_store_iter_next(iter, &k, refs) == 1);
-        CHECK(lath_store_iter_next(iter, &k, refs) == 0);
-        lath_store_iter_end(iter);
-        CHECK(stats(s.get()).items == 2);
-        CHECK(lath_store_sweep(s.get()) == 1);
-        CHECK(stats(s.get()).items == 1);
-        std::int64_t now = 0; // a counter keeps its time, a set takes it away
-        CHECK(lath_store_incr(s.get(), y, 1, &now) == 0);
-        lath_store_read_begin(s.get());
-        CHECK(lath_store_get_ref(s.get(), y, refs) == 0);
-        CHECK(refs[0].expires == future);
-        CHECK(set(s.get(), y, "4") == 0);
-        CHECK(lath_store_get_ref(s.get(), y, refs) == 0);
-        CHECK(refs[0].expires == 0);
-        lath_store_read_end(s.get());
-        CHECK(lath_store_expire(s.get(), y, past) == 0);
-        CHECK(lath_store_add(s.get(), y, "5", 1) == 0);
-        CHECK(lath_store_delete(s.get(), y) == 0);
-        CHECK(stats(s.get()).items == 0);
-    }
-}
-
-TEST_CASE("versions: set_if sees every write between, compaction is none") {
-    auto options = with(LATH_STORE_BYTES);
-    auto s = open_store(options);
-    std::string name = "k";
-    lath_store_key k = bytes(name);
-    REQUIRE(set(s.get(), k, "a") == 0);
-    lath_store_ref ref;
-    lath_store_read_begin(s.get());
-    REQUIRE(lath_store_get_ref(s.get(), k, &ref) == 0);
-    std::uint64_t version = ref.version;
-    lath_store_read_end(s.get());
-    CHECK(version);
-    CHECK(lath_store_compact(s.get()) >= 0);
-    CHECK(lath_store_set_if(s.get(), k, version, "b", 1) == 0);
-    CHECK(lath_store_set_if(s.get(), k, version, "c", 1) == -EAGAIN);
-    REQUIRE(set(s.get(), k, "a") ==
-            0); // the old value again, or gone and there again: another version
-    CHECK(lath_store_set_if(s.get(), k, version, "c", 1) == -EAGAIN);
-    REQUIRE(lath_store_delete(s.get(), k) == 0);
-    CHECK(lath_store_set_if(s.get(), k, version, "c", 1) == -ENOENT);
-    REQUIRE(set(s.get(), k, "a") == 0);
-    CHECK(lath_store_set_if(s.get(), k, version, "c", 1) == -EAGAIN);
 }
 
 TEST_CASE("compaction gives memory back and keeps everything") {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// What is asked for and cannot be: sizes of options, snapshots above the limit, more memory than
-// there is.
+// What is asked for and cannot be: snapshots above the limit, more memory than there is.
 #include "file_help.hpp"
 
 #include <filesystem>
@@ -11,18 +10,6 @@ using namespace storetest;
 
 // src/store/memory/arena.h is C
 extern "C" std::uint64_t lath_pages_available(const char* root);
-
-TEST_CASE("options without their size are refused") {
-    lath_store* s = nullptr;
-    lath_store_options options{};
-    options.keys = LATH_STORE_BYTES;
-    CHECK(lath_store_open(&s, "mem:", &options) == -EINVAL);
-    CHECK(has(reason(), "LATH_STORE_OPTIONS_INIT"));
-    options.size = sizeof options + 8;
-    CHECK(lath_store_open(&s, "mem:", &options) == -EINVAL);
-    CHECK(lath_store_open(&s, "mem:", nullptr) == 0);
-    lath_store_close(s);
-}
 
 TEST_CASE("a snapshot above the limit is refused whole, with both figures") {
     scratch_dir dir;
