@@ -168,7 +168,8 @@ struct store_call {
     std::vector<std::int64_t> rets;
     word called = 0, returned = 0;
 
-    bool large() const { return !of->together && how % 64 == 63; } // a value of 2^40 bytes or more
+    // A value of 2^40 bytes or more. (The kernel has another limit.)
+    bool large() const { return !of->together && of->where != place::dev && how % 64 == 63; }
     std::size_t size() const {
         return !large() ? value.size() : how % 128 == 127 ? ~std::size_t{0} : std::size_t{1} << 40;
     }
