@@ -342,8 +342,9 @@ inline bool hole_stats_agree(ranges& m, const range_call& c) {
     if (!c.of->holes || c.key > c.other - 1)
         return c.ret == -EINVAL;
     if (!c.key && !c.other && m.items.empty())
-        return !c.ret && stats.holes == 1 &&
-               !stats.free; // all 2^64 keys: one too many for the oracle
+        return !c.ret && stats.holes == 1 && !stats.free && stats.largest == last_key &&
+               stats.largest_order == 63 && stats.histogram[63] == 1 &&
+               !stats.fragmentation_permille; // all 2^64 keys: one too many for the oracle
     oracle_measure(&now, c.key, c.other, &holes);
     if (c.ret || stats.largest != holes.largest || stats.largest_order != holes.order)
         return false;

@@ -110,25 +110,6 @@ static int forms_follow_limits(void)
 	return 0;
 }
 
-/* An item may end with the last key, and no further; it has one key at least. */
-static int up_to_the_last_key(void)
-{
-	struct lath_item item = { ~0ull - 9, 1, 7 }, first = { 0, 3, 1 };
-	struct lath_small small;
-
-	CHECK(!lath_small_init(&small, NULL));
-	CHECK(!lath_small_insert_item(&small, &item, NULL));
-	CHECK(!lath_small_insert_item(&small, &first, NULL));
-	CHECK(lath_small_resize(&small, 0, 0) == -EINVAL);
-	CHECK(lath_small_resize(&small, item.key, 11) == -EINVAL);
-	CHECK(!lath_small_resize(&small, item.key, 10) && !lath_small_verify(&small, NULL, 0));
-	CHECK(!lath_small_split(&small, ~0ull, 8) && !lath_small_verify(&small, NULL, 0));
-	CHECK(!lath_small_lookup_item(&small, ~0ull, &item) && item.key == ~0ull);
-	CHECK(item.size == 1 && item.value == 8);
-	lath_small_fini(&small, NULL, NULL);
-	return 0;
-}
-
 /* Memory that ends: `left` allocations succeed. */
 struct memory {
 	unsigned long left;
@@ -255,7 +236,6 @@ int small_unit(void)
 	line = line ? line : blocks_are_small();
 	line = line ? line : forms_follow_limits();
 	line = line ? line : all_is_free();
-	line = line ? line : up_to_the_last_key();
 	line = line ? line : split_with_one_block();
 	line = line ? line : index_without_memory();
 	return line ? line : no_kind();
