@@ -148,6 +148,10 @@ public:
     // What is in it when the calls of a history begin: inserts, and erases of some.
     static void draw_loaded(setup& s, source& from, std::vector<call>& loaded);
 
+    // A resize may set the size that is there already.
+    static bool may_change(const call& c) {
+        return kinds[c.kind].name == std::string_view("resize");
+    }
     // Of the model of a history, at most.
     static unsigned most_steps(const setup& s, const call& c);
 

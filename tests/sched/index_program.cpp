@@ -102,7 +102,10 @@ private:
             const std::string_view name = kind_at<index_calls>(c).name;
             if (c.ret || !begun)
                 continue;
-            if (name == "erase_part") { // it leaves two, none, or one that perhaps begins elsewhere
+            if (name == "erase_part" && c.blind()) { // of which item is not told
+                most++;
+                gone++;
+            } else if (name == "erase_part") { // it leaves two, none, or one, perhaps elsewhere
                 const bool head = c.key != c.got.key, tail = c.last() != oracle_last(&c.got);
                 least += before && head && tail;
                 most += head != tail ? !before : head ? 1 : -before;
