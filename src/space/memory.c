@@ -24,7 +24,7 @@ static void *counted_alloc(void *arg, size_t size, size_t align)
 	if (space->allocator.alloc)
 		p = space->allocator.alloc(space->allocator.ctx, size, align);
 	else if (from_pages(size))
-		p = lath_pages_alloc(size, size >= HUGE_CHUNK);
+		p = lath_pages_alloc(size, size >= HUGE_CHUNK ? PAGES_HUGE : PAGES_PRESENT);
 	else
 		p = lath_block_alloc(size);
 	if (p)

@@ -325,7 +325,7 @@ void lath_any_allocator(struct lath_allocator *allocator, gfp_t gfp);
 
 /* Returns zeroed memory, aligned to a page, or NULL. Physically contiguous if such memory is
  * available. */
-static inline void *lath_pages_alloc(size_t size, bool huge)
+static inline void *lath_pages_alloc(size_t size, enum lath_pages kind)
 {
 	gfp_t gfp = lath_gfp();
 
@@ -334,6 +334,8 @@ static inline void *lath_pages_alloc(size_t size, bool huge)
 	return kzalloc(size, gfp);
 }
 
+#define lath_pages_ahead() false
+#define HUGE_PAGE (2ul << 20)
 #define lath_pages_free(pages, size) kvfree(pages)
 
 /* The kernel cannot take pages from its own memory that readers may look at. */

@@ -32,7 +32,7 @@
  *   readers    lath_reader_enter lath_reader_exit lath_retire lath_retired lath_retired_end
  *              lath_retire_drain lath_retire_ended
  *   text       snprintf  lath_environment lath_warn (user space alone)
- *   services   lath_pages_alloc lath_pages_free lath_pages_discard LATH_DISCARDS lath_page_size
+ *   services   lath_pages_alloc lath_pages_ahead lath_pages_free lath_pages_discard LATH_DISCARDS lath_page_size
  *              lath_block_alloc lath_small_alloc lath_block_free lath_fetch_add lath_fetch_or
  *              lath_fetch_add_release lath_fetch_clear lath_stripe
  *              struct lath_count: lath_count_mine lath_count_add  lath_count_shown
@@ -47,6 +47,10 @@
 #define LATH_SYS_H
 
 #include "lathwork/config.h"
+
+/* Pages that are present when they are allocated, small ones that are not, and huge ones of 2 MiB.
+ * The kernel knows no difference. */
+enum lath_pages { PAGES_PRESENT, PAGES_LATER, PAGES_HUGE };
 
 #ifdef __KERNEL__
 #include "linux.h"

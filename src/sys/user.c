@@ -111,8 +111,6 @@ static size_t whole_pages(size_t size)
 	return (size + lath_page_size() - 1) & -lath_page_size();
 }
 
-#define HUGE_PAGE (2ul << 20)
-
 /* Maps `size` bytes aligned to 2 MiB, or returns NULL. mmap() aligns to a small page only, so this
  * maps 2 MiB more and unmaps both ends. */
 static void *map_huge(size_t size)
@@ -201,13 +199,50 @@ static void *area_take(u64 units)
 	}
 }
 
-void *lath_pages_alloc(size_t size, bool huge)
-{
-	void *map;
+/* A huge page that is present. The first store to one takes as long as 2 MiB take to clear, so the
+ * library's thread makes it and not the call that needs it. */
+static void *ahead;
+static u32 ahead_asked;
+static struct lath_rcu_head ahead_head;
 
-	if (huge)
-		return map_huge(size);
+static void make_ahead(struct lath_rcu_head *head)
+{
+	char *page = map_huge(HUGE_PAGE);
+
+	(void)head;
+	if (page) {
+		WRITE_ONCE(*page, 0);
+		__atomic_store_n(&ahead, page, __ATOMIC_RELEASE);
+	}
+	__atomic_store_n(&ahead_asked, 0, __ATOMIC_RELEASE);
+}
+
+bool lath_pages_ahead(void)
+{
+	if (READ_ONCE(ahead))
+		return true;
+	/* asked by one thread at a time, so nothing is ahead while a page is made */
+	if (!READ_ONCE(ahead_asked) && !__atomic_exchange_n(&ahead_asked, 1, __ATOMIC_ACQ_REL)) {
+		if (READ_ONCE(ahead))
+			__atomic_store_n(&ahead_asked, 0, __ATOMIC_RELEASE);
+		else
+			lath_rcu_auto.call(&ahead_head, make_ahead);
+	}
+	return false;
+}
+
+void *lath_pages_alloc(size_t size, enum lath_pages kind)
+{
+	void *map = NULL;
+
+	if (kind == PAGES_HUGE) {
+		if (size == HUGE_PAGE && READ_ONCE(ahead))
+			map = __atomic_exchange_n(&ahead, NULL, __ATOMIC_ACQ_REL);
+		return map ? map : map_huge(size);
+	}
 	size = whole_pages(size);
+	if (kind == PAGES_LATER)
+		return map_pages(size, 0);
 	map = size <= AREA_MOST ? area_take(size >> UNIT_BITS) : NULL;
 	/* populating all pages at once takes two thirds of the time of faulting them in one by one;
 	 * a kernel that cannot (before 5.14) leaves them to be faulted in */

@@ -377,9 +377,14 @@ static inline void lath_retire_drain(const struct lath_rcu *rcu)
 
 /* Returns how many bytes a page has: 4 KiB, on arm64 16 or 64 KiB too. */
 size_t lath_page_size(void);
-/* Returns zeroed anonymous memory, whole pages, or with `huge` aligned to 2 MiB; NULL: no memory.
- * No other allocation is in a page of it, so it is freed and discarded by whole pages too. */
-void *lath_pages_alloc(size_t size, bool huge);
+#define HUGE_PAGE (2ul << 20)
+/* Returns zeroed anonymous memory, whole pages; NULL: no memory. No other allocation is in a page of
+ * it, so it is freed and discarded by whole pages too. Whatever is not present yet the first store
+ * to each page gets. */
+void *lath_pages_alloc(size_t size, enum lath_pages kind);
+/* Returns whether a huge page that is present waits for the next lath_pages_alloc() of 2 MiB; if
+ * not, the library's thread gets one. */
+bool lath_pages_ahead(void);
 void lath_pages_free(void *pages, size_t size);
 /* Gives pages back to the host. Their addresses remain the caller's and read as zeros until
  * something is written there. Returns false if the host did not take them. */

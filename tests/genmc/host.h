@@ -230,7 +230,9 @@ static inline void lath_spin_unlock(struct lath_spinlock *lock)
 void *lath_block_alloc(size_t size);
 #define lath_small_alloc(size) lath_block_alloc(size)
 #define lath_block_free(block) ((void)(block))
-#define lath_pages_alloc(size, huge) lath_block_alloc(size)
+#define lath_pages_alloc(size, kind) lath_block_alloc(size)
+#define lath_pages_ahead() false
+#define HUGE_PAGE (2ul << 20)
 #define lath_pages_free(pages, size) ((void)(pages), (void)(size))
 #define lath_pages_discard(pages, size) false
 #define LATH_DISCARDS false

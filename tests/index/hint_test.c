@@ -139,6 +139,13 @@ static unsigned int steps_down(const struct tree *list)
 	return count;
 }
 
+/* Let calls finish the table that they are making. */
+static void settle(struct tree *list)
+{
+	while (READ_ONCE(list->hint_due))
+		lath_hint_maintain(list, true);
+}
+
 static void check(u64 (*key)(u64), enum lath_layout layout)
 {
 	struct lath_config config = LATH_CONFIG_INIT;
@@ -150,6 +157,7 @@ static void check(u64 (*key)(u64), enum lath_layout layout)
 		struct tree *list = fill(&public, &config, key, batched);
 		unsigned int n[4];
 
+		settle(list);
 		n[0] = known(list, key, 0, N);
 		lath_hint_build(list);
 		n[1] = known(list, key, 0, N);
@@ -157,6 +165,7 @@ static void check(u64 (*key)(u64), enum lath_layout layout)
 		known(list, key, N, 2 * N);		   /* not there */
 		look_at_all(&public, key, 1);
 		erase_and_insert(&public, key);
+		settle(list);
 		n[2] = known(list, key, 0, N);
 		n[3] = known(list, key, 0, N); /* it has learnt */
 		fprintf(stderr, "of %u known %u, made %u, changed %u, learnt %u\n", N, n[0], n[1],
@@ -194,6 +203,7 @@ static void made_by(int kind)
 		for (j = 0; kind == 2 && i < N / 2 && j < 256; j++)
 			assert(!lath_index_erase_item(&public, key[j], NULL));
 	}
+	settle(list);
 	n = known(list, dense, 0, N);
 	fprintf(stderr, "made by kind %d: %u\n", kind, n);
 	assert(n >= MOST(N));

@@ -176,14 +176,19 @@ size_t lath_page_size(void)
 	return 4096;
 }
 
-void *lath_pages_alloc(size_t size, bool huge)
+bool lath_pages_ahead(void)
+{
+	return false;
+}
+
+void *lath_pages_alloc(size_t size, enum lath_pages kind)
 {
 #ifdef LATH_SIMULATED
 	void simulate_pages(size_t size);
 
 	simulate_pages(size);
 #endif
-	return sched_alloc(size, huge ? 2ul << 20 : lath_page_size(), 0);
+	return sched_alloc(size, kind == PAGES_HUGE ? 2ul << 20 : lath_page_size(), 0);
 }
 
 void lath_pages_free(void *pages, size_t size)

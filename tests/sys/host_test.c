@@ -134,7 +134,7 @@ static void pages_leave_nothing(void)
 		size_t before = mapped, size = sizes[i / 4];
 
 		at_odd_places = i % 2;
-		pages = lath_pages_alloc(size, i % 4 / 2);
+		pages = lath_pages_alloc(size, i % 4 / 2 ? PAGES_HUGE : PAGES_PRESENT);
 		assert(pages && (i % 4 < 2 || !((uintptr_t)pages % (2ul << 20))));
 		assert(mapped == before + size);
 		lath_pages_free(pages, size);
@@ -154,7 +154,8 @@ static void *takes_pages(void *number)
 
 	for (round = 0; round < ROUNDS; round++) {
 		for (i = 0; i < PIECES; i++) {
-			piece[i] = lath_pages_alloc(4096 * (i % 3 + 1) - i % 2 * 100, false);
+			piece[i] =
+				lath_pages_alloc(4096 * (i % 3 + 1) - i % 2 * 100, PAGES_PRESENT);
 			if (!piece[i] || (uintptr_t)piece[i] % 4096)
 				return NULL;
 			if (*piece[i] || piece[i][512 * (i % 3)])
@@ -178,7 +179,7 @@ static void take_another(const char *point)
 	if (strcmp(point, "area: read, not yet taken") != 0)
 		return;
 	lath_delay_hook = NULL;
-	between = lath_pages_alloc(4096, false);
+	between = lath_pages_alloc(4096, PAGES_PRESENT);
 }
 
 /* Another piece is taken between the look at the area and the change. */
@@ -189,7 +190,7 @@ static void takers_meet(void)
 
 	for (i = 0; i < 2; i++) { /* once the area is the first, once there is one */
 		lath_delay_hook = take_another;
-		piece = lath_pages_alloc(8192, false);
+		piece = lath_pages_alloc(8192, PAGES_PRESENT);
 		assert(piece && between && piece == (char *)between + 4096);
 		lath_pages_free(piece, 8192);
 		lath_pages_free(between, 4096);
@@ -215,7 +216,7 @@ static void pieces_of_areas(void)
 	/* pieces of 520 KiB: seven of an area, whose last 456 KiB are given back */
 	calls = maps;
 	for (i = 0; i < 70; i++)
-		assert((piece[i] = lath_pages_alloc(520 << 10, false)));
+		assert((piece[i] = lath_pages_alloc(520 << 10, PAGES_PRESENT)));
 	assert(maps >= calls + 9 && maps <= calls + 10);
 	for (i = 0; i < 70; i++)
 		lath_pages_free(piece[i], 520 << 10);

@@ -66,7 +66,7 @@ static int locks(void)
 static int pages(void)
 {
 	size_t size = 64 << 10, i;
-	u8 *p = lath_pages_alloc(size, false);
+	u8 *p = lath_pages_alloc(size, PAGES_PRESENT);
 
 	CHECK(p);
 	CHECK(((uintptr_t)p & 4095) == 0);

@@ -341,7 +341,7 @@ static void choose_places(struct tree *tree, struct lengths *lengths)
 /* Returns an empty second index, or NULL. */
 static struct lengths *make(struct tree *tree)
 {
-	struct lengths *lengths = lath_tree_block_alloc(tree, sizeof(*lengths), false);
+	struct lengths *lengths = lath_tree_block_alloc(tree, sizeof(*lengths), PAGES_PRESENT);
 	struct lath_config config = LATH_CONFIG_INIT;
 
 	if (!lengths)

@@ -281,7 +281,7 @@ __attribute__((no_sanitize("address"))) static void copy_block(u64 *to, const u6
 
 bool lath_pages_leave_hugetlb(char *block)
 {
-	char *copy = lath_pages_alloc(BLOCK, true);
+	char *copy = lath_pages_alloc(BLOCK, PAGES_HUGE);
 
 	if (!copy)
 		return false;

@@ -48,8 +48,7 @@ _Static_assert(sizeof(struct chunk) == 64, "one line");
 #ifndef LATH_CHUNK_BLOCKS
 #define LATH_CHUNK_BLOCKS CHUNK_MIN
 #endif
-#define CHUNK_SMALL (64ul << 10)
-#define CHUNK_MAX (2ul << 20)
+#define CHUNK_MOST (64ul << 10)
 /* From this size on a pool takes huge pages unless LATH_SMALL_PAGES forbids it: small pages would
  * miss the TLB at every leaf, and the unused part of a huge page no longer matters. */
 #define HUGE_FROM (32ul << 20)
@@ -66,20 +65,18 @@ _Static_assert(sizeof(struct chunk) == 64, "one line");
 /* A stripe keeps none when this many leaves were freed since it last gave one. */
 #define SHRINKING 4
 
-/* The size of the next chunk. It grows with the pool, so that about 1/128 of the pool (1/8 while it
- * is small) may be unused and populating a chunk never stalls an insert for long. Among nearby
- * sizes it is the one that wastes least after division into nodes. */
-static size_t chunk_size(const struct tree *tree, size_t bytes, size_t least, size_t node_size,
-			 bool huge)
+/* The size of the next chunk. It grows with the pool, so that about 1/8 of a small pool may be
+ * unused and populating a chunk never stalls an insert for long; what is asked for with interrupts
+ * off is found at once. Among nearby sizes it is the one that wastes least after division into
+ * nodes. */
+static size_t chunk_size(size_t bytes, size_t least, size_t node_size, enum lath_pages kind)
 {
-	/* what is asked for with interrupts off is small, so that it is found at once */
-	size_t size = CHUNK_MIN, most = any_context(tree) ? CHUNK_SMALL : CHUNK_MAX, best, n;
+	size_t size = CHUNK_MIN, best, n;
 
 	/* a huge page is taken whole: a part of one would be backed by small pages */
-	if (huge)
-		return CHUNK_MAX;
-	while (size < most &&
-	       (size < least || size * 2 <= (size < CHUNK_SMALL ? bytes / 8 : bytes / 128)))
+	if (kind == PAGES_HUGE)
+		return HUGE_PAGE;
+	while (size < CHUNK_MOST && (size < least || size * 2 <= bytes / 8))
 		size *= 2;
 	best = size;
 	/* n % node_size is what no node fills; its share is compared without a division, by the
@@ -95,14 +92,13 @@ static const struct lath_allocator *allocator_of(const struct tree *tree)
 	return unlikely(tree->shared_allocator) ? tree->shared_allocator : &tree->allocator;
 }
 
-void *lath_tree_block_alloc(struct tree *tree, size_t size, bool huge)
+void *lath_tree_block_alloc(struct tree *tree, size_t size, enum lath_pages kind)
 {
 	const struct lath_allocator *allocator = allocator_of(tree);
 
 	if (allocator->alloc)
 		return allocator->alloc(allocator->ctx, size, 64);
-	return !nodes_stay(tree) ? lath_block_alloc(size)
-				 : lath_pages_alloc(size, huge && !tree->small);
+	return nodes_stay(tree) ? lath_pages_alloc(size, kind) : lath_block_alloc(size);
 }
 
 void lath_tree_block_free(struct tree *tree, void *block, size_t size)
@@ -511,7 +507,7 @@ static void become_large(struct tree *tree)
 	/* several threads may come here at once: the first one's stripes stay, the others free
 	 * theirs */
 	if (!tree->stripe) {
-		smp_store_release(&tree->stripe, fresh); /* pairs with all_stripes */
+		tree->stripe = fresh;
 		fresh = NULL;
 	}
 	if (tree->stripe)
@@ -539,31 +535,46 @@ static struct chunk *new_block(struct pool *pool, size_t nodes, size_t node_size
 }
 
 /* A chunk of pages; NULL: no memory. */
-static struct chunk *new_pages(struct pool *pool, size_t bytes, bool huge)
+static struct chunk *new_pages(struct pool *pool, size_t bytes, enum lath_pages kind)
 {
 	struct tree *tree = pool->tree;
 	/* not all stripes of a large tree need leaves at once */
 	size_t least = READ_ONCE(tree->large) ? (tree->stripe_mask + 1ul) * SPARES / 4 : 0;
-	size_t size = chunk_size(tree, bytes, least * pool->node_size, pool->node_size, huge);
+	size_t size = chunk_size(bytes, least * pool->node_size, pool->node_size, kind);
 	struct chunk *chunk = small_alloc(tree, sizeof(*chunk));
-	char *memory = chunk ? lath_tree_block_alloc(tree, size, huge) : NULL;
+	char *memory = chunk ? lath_tree_block_alloc(tree, size, kind) : NULL;
 
 	/* with LATH_HUGE_PAGES the caller gets huge pages or none */
 	if (chunk && !memory && size > CHUNK_MIN && !tree->huge) { /* not available in one piece */
 		size = CHUNK_MIN;
-		huge = false;
-		memory = lath_tree_block_alloc(tree, size, huge);
+		kind = PAGES_PRESENT;
+		memory = lath_tree_block_alloc(tree, size, kind);
 	}
 	if (memory)
 		*chunk = (struct chunk){ .pool = pool,
 					 .memory = memory,
 					 .size = size,
 					 .capacity = (u16)(size / pool->node_size),
-					 .huge = huge,
+					 .huge = kind == PAGES_HUGE,
 					 .clear = !allocator_of(tree)->alloc };
 	else if (chunk)
 		small_free(tree, chunk, sizeof(*chunk));
 	return memory ? chunk : NULL;
+}
+
+/* Which pages the next chunk of a tree is made of. The first store to a huge page would stall the
+ * call: it is made present ahead of time by the library's thread, and while there is none the chunk
+ * is one of small pages. Only a tree whose callers want no such thread, or small pages never, waits
+ * for it. */
+static enum lath_pages kind_of_pages(const struct tree *tree)
+{
+	u64 bytes = READ_ONCE(tree->pool[POOL_LEAF].bytes);
+	bool ahead;
+
+	if (!tree->huge && (tree->small || bytes < HUGE_FROM / 2))
+		return PAGES_PRESENT;
+	ahead = tree->rcu != &lath_rcu_auto || lath_pages_ahead();
+	return tree->huge || (ahead && bytes >= HUGE_FROM) ? PAGES_HUGE : PAGES_PRESENT;
 }
 
 /* Add a chunk; returns false if there is no memory. Two threads may both add one: the second serves
@@ -572,12 +583,11 @@ static bool pool_extend(struct pool *pool)
 {
 	struct tree *tree = pool->tree;
 	size_t bytes = READ_ONCE(pool->bytes); /* a hint; others may extend the pool */
-	bool huge =
-		tree->huge || (!tree->small && READ_ONCE(tree->pool[POOL_LEAF].bytes) >= HUGE_FROM);
+	enum lath_pages kind = kind_of_pages(tree);
 	size_t as_before = max(bytes / pool->node_size, (size_t)1);
-	struct chunk *chunk = !huge && bytes < LATH_CHUNK_BLOCKS
+	struct chunk *chunk = kind != PAGES_HUGE && bytes < LATH_CHUNK_BLOCKS
 				      ? new_block(pool, as_before, pool->node_size)
-				      : new_pages(pool, bytes, huge);
+				      : new_pages(pool, bytes, kind);
 
 	if (!chunk)
 		return false;
@@ -595,7 +605,7 @@ static bool pool_extend(struct pool *pool)
 
 static struct node *node_alloc_each(struct tree *tree, struct pool *pool)
 {
-	struct node *node = lath_tree_block_alloc(tree, pool->node_size, false);
+	struct node *node = lath_tree_block_alloc(tree, pool->node_size, PAGES_PRESENT);
 
 	if (!node)
 		return NULL;

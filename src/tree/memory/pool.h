@@ -9,10 +9,16 @@
 #include "tree/memory/section.h"
 #include "tree/memory/stripe.h"
 
-/* Memory that the tree keeps until its end, aligned to 64 bytes; NULL if there is none. No lock
- * held. */
-void *lath_tree_block_alloc(struct tree *tree, size_t size, bool huge);
+/* Memory that the tree keeps until its end, aligned to 64 bytes; NULL if there is none. It is zeros,
+ * unless the caller's allocator made it. No lock held. */
+void *lath_tree_block_alloc(struct tree *tree, size_t size, enum lath_pages kind);
 void lath_tree_block_free(struct tree *tree, void *block, size_t size);
+/* May the tree have huge pages, and does the library's thread make them present? */
+static inline bool huge_ahead(const struct tree *tree)
+{
+	return !tree->small && tree->rcu == &lath_rcu_auto;
+}
+
 /* Let the host have the pages of such memory, which reads as zeros until something is written
  * there. Returns false if it did not take them. */
 bool lath_tree_block_discard(struct tree *tree, void *block, size_t size);

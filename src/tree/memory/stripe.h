@@ -16,7 +16,7 @@ static inline struct stripe *stripes_of(struct tree *tree)
 /* Returns the stripes, whatever they are used for, or NULL: there are none. */
 static inline struct stripe *all_stripes(struct tree *tree)
 {
-	return smp_load_acquire(&tree->stripe); /* pairs with become_large */
+	return tree->holes ? tree->stripe : stripes_of(tree);
 }
 
 /* Returns the calling thread's stripe of a tree that has stripes. */

@@ -15,7 +15,6 @@
 
 unsigned int lath_hint_least = LATH_HINT_MISSES > 1 ? 1024 : 1;
 
-#define HUGE_SEGMENT (2ul << 20)
 /* Target steps per leaf: the root block has between ROOT_STEPS / 2 and ROOT_STEPS, because the
  * length of a step is a power of two; lower blocks likewise with BLOCK_STEPS. */
 #define ROOT_STEPS 3
@@ -26,6 +25,12 @@ unsigned int lath_hint_least = LATH_HINT_MISSES > 1 ? 1024 : 1;
 #define MARGIN 8
 /* The table is made anew after 1/MISSES_PER_LEAF misled searches per leaf. */
 #define MISSES_PER_LEAF 2
+/* Words and leaves that one call passes, at most, when it makes a part of the table: some
+ * microseconds. */
+#ifndef LATH_HINT_SLICE
+#define LATH_HINT_SLICE (LATH_HINT_MISSES < 32 ? 4 : 128)
+#endif
+#define SLICE LATH_HINT_SLICE
 /* With too little memory they have fewer steps: at least 1/2^COARSE_MOST. */
 #define COARSE_MOST 2
 /* Words that one correction writes on each side. */
@@ -210,28 +215,31 @@ static bool walk_into(struct walk *w, struct node *parent)
 	return w->n && node_sound(lockword) && node_valid(parent, lockword);
 }
 
-/* Begin at the first leaf. Returns false if there is no level above the leaves. */
-static bool walk_begin(struct walk *w, struct tree *tree)
-{
-	struct node *parent;
-	u64 lockword;
-
-	do {
-		parent = lath_level_find(tree, 0, 1, &lockword);
-		if (!parent)
-			return false;
-	} while (!walk_into(w, parent));
-	return true;
-}
-
 static struct leaf_at walk_leaf(const struct walk *w)
 {
 	return (struct leaf_at){ w->low[w->k], w->k + 1 < w->n ? w->low[w->k + 1] - 1 : w->last,
 				 w->child[w->k] };
 }
 
+/* Go to the leaf that covers key. Returns false if there is no level above the leaves. */
+static bool walk_to(struct walk *w, struct tree *tree, u64 key, struct leaf_at *f)
+{
+	struct node *parent;
+	u64 lockword;
+
+	do {
+		parent = lath_level_find(tree, key, 1, &lockword);
+		if (!parent)
+			return false;
+	} while (!walk_into(w, parent));
+	while (w->k + 1 < w->n && w->low[w->k + 1] <= key)
+		w->k++;
+	*f = walk_leaf(w);
+	return true;
+}
+
 /* Go to the next leaf whose keys lie behind *f, the current one. Returns false at the end. */
-static bool lath_walk_next(struct walk *w, struct leaf_at *f)
+static bool walk_next(struct walk *w, struct leaf_at *f)
 {
 	u64 low = f->low;
 
@@ -259,20 +267,50 @@ struct block {
 	unsigned int shift;
 };
 
+/* A block whose words are being written. */
+struct level {
+	struct block b;
+	u64 i;		       /* the next word */
+	struct leaf_at before; /* the leaf before the current one */
+	u64 final;	       /* where the last leaf of the block begins */
+};
+
+/* How far the table has been made. A pass goes over the leaves from left to right and writes the
+ * words of the first block; when several leaves lie in one step it counts them, goes back to the
+ * first of them, and writes the words of a block for them in the same way. */
 struct making {
-	const struct tree *tree;
+	struct tree *tree;
 	struct hint *hint;
 	struct walk w;
 	struct leaf_at f;    /* the current leaf */
-	bool more;	     /* there is one behind it */
-	u64 left;	     /* words there are */
-	u64 want;	     /* words it would have liked */
+	bool running;	     /* a pass has begun */
+	bool more;	     /* there is a leaf behind the current one */
+	u64 room, left;	     /* words there are, and those of them not yet taken */
+	u64 want, most;	     /* words that this pass, and any, would have liked */
 	unsigned int coarse; /* blocks have 1/2^coarse of the steps they should */
+	enum { NEW_LEAF, COUNT_LEAVES, WRITE_WORDS } phase;
+	struct leaf_at first; /* the first leaf of the step, while they are counted */
+	u64 leaves;
+	unsigned int depth;
+	struct level level[HINT_DEPTH + 1]; /* from the first block down */
+	/* the next segment, while the library's thread makes its pages present */
+	struct lath_rcu_head rcu;
+	char *coming;
+	size_t touched; /* bytes of it */
+	bool ending;
 };
+
+/* The table's memory: the struct that searches read, and how far it has been made. */
+#define TABLE_BYTES (sizeof(struct hint) + sizeof(struct making))
+
+static struct making *making_of(struct hint *hint)
+{
+	return (struct making *)(hint + 1);
+}
 
 static void next_leaf(struct making *m)
 {
-	m->more = lath_walk_next(&m->w, &m->f);
+	m->more = walk_next(&m->w, &m->f);
 }
 
 /* The word of the step that key lies in. */
@@ -283,16 +321,13 @@ static u64 word_at(const struct block *b, u64 key)
 	return step < 0 ? b->first : min(b->first + 1 + (u64)step, b->last);
 }
 
-/* The first word whose step the current leaf does not cover to the end. `final`: where the last
- * leaf of the block begins. */
-static u64 end_of_leaf(const struct making *m, const struct block *b, u64 final)
+/* The first word whose step the current leaf does not cover to the end. */
+static u64 end_of_leaf(const struct making *m, const struct level *l)
 {
-	return m->f.low >= final || m->f.last == KEY_MAX || !m->more ? b->last + 1
-								     : word_at(b, m->f.last + 1);
+	return m->f.low >= l->final || m->f.last == KEY_MAX || !m->more
+		       ? l->b.last + 1
+		       : word_at(&l->b, m->f.last + 1);
 }
-
-static void fill(struct making *m, const struct block *b, struct leaf_at before, u64 final,
-		 unsigned int depth);
 
 /* Choose a block for leaves that begin at the keys `low` to `high`, all in one step of 2^above
  * keys. Returns its word, or 0: there is no room. */
@@ -330,68 +365,90 @@ static u64 new_block(struct making *m, u64 low, u64 high, u64 leaves, unsigned i
 	       b->first / 4 << HINT_BLOCK_FIRST | (low >> b->shift) << HINT_BLOCK_SKIP;
 }
 
-/* The current leaf lies within the step of word i, and so others may: make a block for them, unless
- * there is no room. Afterwards the leaf that covers the step's end is the current one. `before` is
- * the one before. */
-static void divide(struct making *m, const struct block *b, u64 i, const struct leaf_at *before,
-		   u64 final, unsigned int depth)
+/* Begin to write the words of a block. The current leaf is the first that begins within; when the
+ * block is complete it is the one that begins at `final`. */
+static void level_begin(struct making *m, unsigned int depth, const struct block *b,
+			const struct leaf_at *before, u64 final)
 {
-	struct walk here = m->w;
-	struct leaf_at first = m->f;
-	struct block below;
-	u64 leaves = 1, step = b->skip + (i - b->first) - 1, word = 0;
-
-	LATH_ASSERT(i >= b->first && i <= b->last && depth <= HINT_DEPTH);
-	/* Count the leaves that end within the step; the one that covers its end becomes the
-	 * current one. */
-	while (end_of_leaf(m, b, final) <= i) {
-		next_leaf(m);
-		leaves++;
-	}
-	if (depth < HINT_DEPTH && i < b->last && first.low >> b->shift == step &&
-	    m->f.low >> b->shift == step)
-		word = new_block(m, first.low, m->f.low, leaves, b->shift, &below);
-	/* Without a block the word names the leaf at the step's end, from which a search in an
-	 * earlier leaf of the step has to go left: it descends instead. */
-	if (!word) {
-		put_word(m->hint, i, word_of(m->tree, &m->f, step, b->shift));
-		return;
-	}
-	put_word(m->hint, i, word);
-	/* Walk the leaves of the step a second time, now to fill the block with them. */
-	below.skip = first.low >> below.shift;
-	final = m->f.low;
-	m->w = here;
-	m->f = first;
-	m->more = true;
-	fill(m, &below, *before, final, depth + 1);
-}
-
-/* Write the words of a block. `before` is the leaf before the current one, which is the first that
- * begins within; afterwards the current leaf is the one that begins at `final`. */
-static void fill(struct making *m, const struct block *b, struct leaf_at before, u64 final,
-		 unsigned int depth)
-{
-	u64 i = b->first, end;
-
+	m->level[depth] = (struct level){ *b, b->first + 1, *before, final };
+	m->depth = depth;
+	m->phase = NEW_LEAF;
 	/* The first word is for the keys in front of the block's first step: the leaf before has
 	 * them. */
-	put_word(m->hint, i, word_of(m->tree, &before, b->skip - 1, b->shift));
-	for (i++; i <= b->last; i = max(i, end)) {
-		end = end_of_leaf(m, b, final);
-		if (end <= i) { /* the leaf ends within the step: one word cannot name both */
-			divide(m, b, i, &before, final, depth);
-			end = end_of_leaf(m, b, final);
-			i++;
+	put_word(m->hint, b->first, word_of(m->tree, before, b->skip - 1, b->shift));
+}
+
+/* The leaves of the step of the next word have been counted, and the current one covers its end:
+ * make a block for them, unless there is no room. */
+static void divide(struct making *m)
+{
+	struct level *l = &m->level[m->depth];
+	u64 step = l->b.skip + (l->i - l->b.first) - 1, final = m->f.low, word = 0;
+	struct block below;
+
+	LATH_ASSERT(l->i >= l->b.first && l->i <= l->b.last && m->depth <= HINT_DEPTH);
+	if (m->depth < HINT_DEPTH && l->i < l->b.last && m->first.low >> l->b.shift == step &&
+	    final >> l->b.shift == step)
+		word = new_block(m, m->first.low, final, m->leaves, l->b.shift, &below);
+	/* Without a block the word names the leaf at the step's end, from which a search in an
+	 * earlier leaf of the step has to go left: it descends instead. */
+	m->phase = WRITE_WORDS;
+	put_word(m->hint, l->i++, word ? word : word_of(m->tree, &m->f, step, l->b.shift));
+	if (!word)
+		return;
+	/* walk the leaves of the step a second time, now to fill the block with them */
+	below.skip = m->first.low >> below.shift;
+	m->more = walk_to(&m->w, m->tree, m->first.low, &m->f);
+	level_begin(m, m->depth + 1, &below, &l->before, final);
+}
+
+/* Write words of the deepest block as far as the current leaf goes. Returns false when the table is
+ * complete. */
+static bool write_words(struct making *m, unsigned int *budget)
+{
+	struct level *l = &m->level[m->depth];
+	u64 end = end_of_leaf(m, l);
+
+	for (; l->i < end && *budget; l->i++, --*budget)
+		put_word(m->hint, l->i,
+			 word_of(m->tree, &m->f, l->b.skip + (l->i - l->b.first) - 1, l->b.shift));
+	if (l->i < end)
+		return true;
+	if (l->i > l->b.last) /* the block above goes on, with this leaf */
+		return m->depth-- > 0;
+	l->before = m->f;
+	next_leaf(m);
+	m->phase = NEW_LEAF;
+	return true;
+}
+
+/* Go on with a pass: at most SLICE words or leaves. Returns false when it is complete. */
+static bool go_on(struct making *m)
+{
+	unsigned int budget = SLICE;
+
+	while (budget) {
+		struct level *l = &m->level[m->depth];
+
+		budget--;
+		if (m->phase == WRITE_WORDS) {
+			if (!write_words(m, &budget))
+				return false;
+		} else if (end_of_leaf(m, l) > l->i) { /* the leaf covers the end of the step */
+			if (m->phase == COUNT_LEAVES)
+				divide(m);
+			else
+				m->phase = WRITE_WORDS;
+		} else if (m->phase == NEW_LEAF) {
+			m->phase = COUNT_LEAVES;
+			m->first = m->f;
+			m->leaves = 1;
+		} else {
+			next_leaf(m);
+			m->leaves++;
 		}
-		for (; i < end; i++)
-			put_word(m->hint, i,
-				 word_of(m->tree, &m->f, b->skip + (i - b->first) - 1, b->shift));
-		if (end > b->last)
-			break;
-		before = m->f;
-		next_leaf(m);
 	}
+	return true;
 }
 
 /* Choose the root block for `leaves` leaves; `low` and `high` are the first keys of the second and
@@ -417,65 +474,86 @@ static struct block first_block(struct making *m, u64 low, u64 high, u64 leaves)
 	return b;
 }
 
-/* Returns false if there is only one leaf, or the walk met a change; otherwise *want is the number
- * of words that the table would have liked. In a read-side critical section. */
-static bool make_words(struct tree *tree, struct hint *hint, unsigned int coarse, u64 *want)
+/* Begin a pass. Returns false if there is only one leaf, or the walk met a change. */
+static bool pass_begin(struct making *m)
 {
-	struct making m = {
-		.tree = tree, .hint = hint, .left = capacity(hint), .coarse = coarse, .more = true
-	};
-	struct node *last;
+	struct tree *tree = m->tree;
 	struct leaf_at before;
 	struct block b;
 	u64 lockword, high;
+	struct node *last = lath_level_find(tree, KEY_MAX, 1, &lockword);
 
-	last = lath_level_find(tree, KEY_MAX, 1, &lockword);
-	if (!last || !walk_into(&m.w, last))
+	if (!last || !walk_into(&m->w, last))
 		return false;
-	high = m.w.low[m.w.n - 1];
-	if (!walk_begin(&m.w, tree))
+	high = m->w.low[m->w.n - 1];
+	if (!walk_to(&m->w, tree, 0, &m->f))
 		return false;
-	before = m.f = walk_leaf(&m.w);
-	next_leaf(&m);
-	if (!m.more || high < m.f.low)
+	before = m->f;
+	next_leaf(m);
+	if (!m->more || high < m->f.low)
 		return false;
-	hint->leaves = READ_ONCE(tree->pool[POOL_LEAF].nodes);
-	b = first_block(&m, m.f.low, high, hint->leaves);
-	fill(&m, &b, before, high, 0);
-	*want = m.want;
-	WRITE_ONCE(hint->skip, b.skip);
-	WRITE_ONCE(hint->last, b.last);
-	WRITE_ONCE(hint->shift, b.shift);
+	m->room = m->left = capacity(m->hint);
+	m->want = 0;
+	m->hint->leaves = READ_ONCE(tree->pool[POOL_LEAF].nodes);
+	b = first_block(m, m->f.low, high, m->hint->leaves);
+	level_begin(m, 0, &b, &before, high);
 	return true;
 }
 
-/* Make the table; with coarser blocks if there is no room. */
-static void make_table(struct tree *tree, struct hint *hint)
+/* The last pass is complete, or none could begin: let searches use the table. */
+static void publish(struct making *m, bool made)
 {
-	u64 most = 0, want = 0;
-	unsigned int coarse;
-	bool made;
+	struct tree *tree = m->tree;
+	const struct block *b = &m->level[0].b;
+	struct hint *hint = m->hint;
 
-	LATH_ASSERT(lath_spin_mine(&tree->hint_lock));
-	/* Searches descend while the words change. One that still reads the old table is led to a
-	 * wrong leaf at worst: it compares the leaf's fence keys. */
-	WRITE_ONCE(tree->hint, NULL);
-	lath_reader_enter(tree->rcu);
-	for (coarse = 0; coarse <= COARSE_MOST; coarse++) {
-		made = make_words(tree, hint, coarse, &want);
-		most = max(most, want);
-		if (!made || want <= capacity(hint))
-			break;
-	}
-	lath_reader_exit(tree->rcu);
-	WRITE_ONCE(hint->want, most);
+	WRITE_ONCE(hint->want, m->most);
 	if (hint->touched)
 		WRITE_ONCE(hint->touched, max(hint->touched, hint->used));
-	if (made)
+	if (made) {
+		WRITE_ONCE(hint->skip, b->skip);
+		WRITE_ONCE(hint->last, b->last);
+		WRITE_ONCE(hint->shift, b->shift);
 		smp_store_release(&tree->hint, hint); /* pairs with hint_of */
+	}
 	WRITE_ONCE(tree->hint_misses, 0);
 	WRITE_ONCE(tree->hint_limit,
 		   max((u64)hint->leaves / MISSES_PER_LEAF, (u64)LATH_HINT_MISSES));
+	m->running = false;
+}
+
+/* Make a part of the table; with coarser blocks from the beginning if there was no room. Returns
+ * true when it is complete, or cannot be made. */
+static bool make_some(struct tree *tree, struct hint *hint)
+{
+	struct making *m = making_of(hint);
+	bool begun, more;
+
+	LATH_ASSERT(lath_spin_mine(&tree->hint_lock));
+	lath_reader_enter(tree->rcu);
+	if (!m->running) {
+		/* Searches descend while the words change. One that still reads the old table is
+		 * led to a wrong leaf at worst: it compares the leaf's fence keys. */
+		WRITE_ONCE(tree->hint, NULL);
+		m->tree = tree;
+		m->hint = hint;
+		m->most = m->coarse = 0;
+		begun = pass_begin(m);
+	} else { /* the node that the walk was in may have been freed since */
+		begun = walk_to(&m->w, tree, m->f.low, &m->f);
+	}
+	m->running = begun;
+	more = begun && go_on(m);
+	if (begun && !more) {
+		m->most = max(m->most, m->want);
+		/* once more: with coarser blocks, unless memory has come meanwhile */
+		if (m->want > m->room && (capacity(hint) > m->room || m->coarse++ < COARSE_MOST))
+			more = begun = m->running = pass_begin(m);
+	}
+	lath_reader_exit(tree->rcu);
+	if (!more)
+		publish(m, begun);
+	return !more;
 }
 
 /* ---- memory: no lock held, and only from calls that may allocate ---- */
@@ -486,9 +564,9 @@ static size_t segment_bytes(unsigned int segment)
 }
 
 /* Returns zeroed memory, or NULL. */
-static void *zeroed_memory(struct tree *tree, size_t size)
+static void *zeroed_memory(struct tree *tree, size_t size, enum lath_pages kind)
 {
-	void *at = lath_tree_block_alloc(tree, size, size >= HUGE_SEGMENT);
+	void *at = lath_tree_block_alloc(tree, size, kind);
 
 	if (at && tree->allocator.alloc)
 		memset(at, 0, size);
@@ -498,7 +576,7 @@ static void *zeroed_memory(struct tree *tree, size_t size)
 /* Allocate the table without words, unless another thread has. */
 static void allocate_table(struct tree *tree)
 {
-	struct hint *fresh = zeroed_memory(tree, sizeof(*fresh));
+	struct hint *fresh = zeroed_memory(tree, TABLE_BYTES, PAGES_PRESENT);
 
 	if (!fresh)
 		return;
@@ -510,32 +588,73 @@ static void allocate_table(struct tree *tree)
 		lath_spin_unlock(&tree->hint_lock);
 	}
 	if (fresh)
-		lath_tree_block_free(tree, fresh, sizeof(*fresh));
+		lath_tree_block_free(tree, fresh, TABLE_BYTES);
 }
 
-/* Add a segment. Returns false if there is no memory or another thread maintains the table. */
-static bool add_segment(struct tree *tree, struct hint *hint)
+static void touch(struct lath_rcu_head *head)
 {
-	unsigned int n = READ_ONCE(hint->segments);
-	void *fresh = n < HINT_SEGMENTS ? zeroed_memory(tree, segment_bytes(n)) : NULL;
+	struct making *m = container_of(head, struct making, rcu);
+	size_t size = segment_bytes(m->hint->segments), at = m->touched;
 
-	if (!fresh)
-		return false;
-	if (lath_spin_trylock(&tree->hint_lock)) {
-		if (hint->segments == n) {
-			hint->memory[n] = fresh;
-			/* pairs with hint_word */
-			smp_store_release(&hint->segment[n],
-					  (uintptr_t)fresh - words_before(n) * sizeof(u64));
-			WRITE_ONCE(hint->segments, n + 1);
-			WRITE_ONCE(hint->touched, 0);
-			fresh = NULL;
-		}
-		lath_spin_unlock(&tree->hint_lock);
+	lath_retired();
+	/* one at a time: a fork waits for it */
+	WRITE_ONCE(m->coming[at], 0);
+	smp_store_release(&m->touched, at + HUGE_PAGE); /* pairs with next_segment */
+	if (at + HUGE_PAGE < size && !READ_ONCE(m->ending))
+		lath_retire(m->tree->rcu, &m->rcu, touch);
+	lath_retired_end();
+}
+
+/* Returns memory for segment n, or NULL: there is none, or not yet. Under tree->hint_lock. Huge
+ * pages, whose first store takes long, are made present by the thread that runs what is retired, if
+ * that is not a caller of the tree. `now`: the caller waits for them. */
+static void *next_segment(struct tree *tree, struct hint *hint, unsigned int n, bool now)
+{
+	struct making *m = making_of(hint);
+	size_t size = segment_bytes(n);
+	void *memory;
+
+	if (size < HUGE_PAGE || !huge_ahead(tree))
+		return zeroed_memory(tree, size, PAGES_LATER);
+	if (now && !m->coming)
+		return zeroed_memory(tree, size, PAGES_HUGE);
+	if (!m->coming) {
+		m->coming = zeroed_memory(tree, size, PAGES_HUGE);
+		if (!m->coming)
+			return NULL;
+		m->tree = tree;
+		m->hint = hint;
+		WRITE_ONCE(m->touched, 0);
+		lath_retire(tree->rcu, &m->rcu, touch);
 	}
-	if (fresh)
-		lath_tree_block_free(tree, fresh, segment_bytes(n));
-	return !fresh;
+	if (smp_load_acquire(&m->touched) < size) /* pairs with touch */
+		return NULL;
+	memory = m->coming;
+	m->coming = NULL;
+	return memory;
+}
+
+/* Add a segment. Returns false if there is no memory, or not yet, or another thread maintains the
+ * table. */
+static bool add_segment(struct tree *tree, struct hint *hint, bool now)
+{
+	unsigned int n = hint->segments;
+	void *fresh;
+
+	if (n == HINT_SEGMENTS || !lath_spin_trylock(&tree->hint_lock))
+		return false;
+	n = hint->segments;
+	fresh = n < HINT_SEGMENTS ? next_segment(tree, hint, n, now) : NULL;
+	if (fresh) {
+		hint->memory[n] = fresh;
+		/* pairs with hint_word */
+		smp_store_release(&hint->segment[n],
+				  (uintptr_t)fresh - words_before(n) * sizeof(u64));
+		WRITE_ONCE(hint->segments, n + 1);
+		WRITE_ONCE(hint->touched, 0);
+	}
+	lath_spin_unlock(&tree->hint_lock);
+	return fresh;
 }
 
 /* Words that the table would like to have. */
@@ -547,7 +666,7 @@ static u64 wanted(const struct tree *tree, const struct hint *hint)
 }
 
 /* Get memory for them. Returns true if the table should be made because of that. */
-static bool allocate(struct tree *tree)
+static bool allocate(struct tree *tree, bool now)
 {
 	struct hint *hint;
 	bool missing;
@@ -558,34 +677,44 @@ static bool allocate(struct tree *tree)
 	if (!hint)
 		return false;
 	missing = !capacity(hint) || capacity(hint) < READ_ONCE(hint->want);
-	while (capacity(hint) < wanted(tree, hint) && add_segment(tree, hint))
+	while (capacity(hint) < wanted(tree, hint) && add_segment(tree, hint, now))
 		;
 	return missing && capacity(hint) >= READ_ONCE(hint->want);
 }
 
 /* ---- when ---- */
 
-void lath_hint_maintain(struct tree *tree, bool may_allocate)
+/* now: memory for the table may take long. */
+static void maintain(struct tree *tree, bool may_allocate, bool now)
 {
 	u32 due = READ_ONCE(tree->hint_due), left = may_allocate ? 0 : due & HINT_ALLOCATE;
 	struct hint *hint;
 
-	if (left == due) /* another thread was first */
+	/* another thread was first, or is at it */
+	if (left == due || lath_spin_held(&tree->hint_lock))
 		return;
 	lath_call_enter();
-	WRITE_ONCE(tree->hint_due, left);
-	if (may_allocate && due & HINT_ALLOCATE && allocate(tree))
+	if (may_allocate && due & HINT_ALLOCATE && allocate(tree, now))
 		due |= HINT_MAKE;
 	if (due & HINT_MAKE && lath_spin_trylock(&tree->hint_lock)) {
 		hint = tree->hint_made;
 		if (hint && hint->segments) {
-			make_table(tree, hint);
-			if (hint->want > capacity(hint))
-				WRITE_ONCE(tree->hint_due, HINT_ALLOCATE);
+			if (!make_some(tree, hint))
+				left |= HINT_MAKE;
+			else if (hint->want > capacity(hint))
+				left |= HINT_ALLOCATE;
 		}
+		WRITE_ONCE(tree->hint_due, left);
 		lath_spin_unlock(&tree->hint_lock);
+	} else if (!(due & HINT_MAKE)) {
+		WRITE_ONCE(tree->hint_due, left);
 	}
 	lath_call_exit();
+}
+
+void lath_hint_maintain(struct tree *tree, bool may_allocate)
+{
+	maintain(tree, may_allocate, false);
 }
 
 void lath_hint_build(struct tree *tree)
@@ -597,7 +726,9 @@ void lath_hint_build(struct tree *tree)
 		return;
 	for (tries = 0; tries < 4; tries++) {
 		WRITE_ONCE(tree->hint_due, HINT_MAKE | HINT_ALLOCATE);
-		lath_hint_maintain(tree, true);
+		do
+			maintain(tree, true, true);
+		while (READ_ONCE(tree->hint_due) & HINT_MAKE);
 		if (!READ_ONCE(tree->hint_due)) /* there was room */
 			return;
 	}
@@ -619,6 +750,7 @@ static void discard_words(struct tree *tree, struct hint *hint)
 	unsigned int i;
 
 	WRITE_ONCE(tree->hint, NULL);
+	making_of(hint)->running = false;
 	for (i = 0; i < hint->segments; i++)
 		all &= lath_tree_block_discard(tree, hint->memory[i], segment_bytes(i));
 	WRITE_ONCE(hint->want, 0);
@@ -638,7 +770,7 @@ void lath_hint_trim(struct tree *tree)
 		if (hint && (READ_ONCE(hint->touched) ? hint->touched : capacity(hint)) > most) {
 			discard_words(tree, hint);
 			if (!small_tree(tree))
-				make_table(tree, hint);
+				WRITE_ONCE(tree->hint_due, READ_ONCE(tree->hint_due) | HINT_MAKE);
 		}
 		lath_spin_unlock(&tree->hint_lock);
 	}
@@ -651,7 +783,7 @@ u64 lath_hint_bytes(const struct tree *tree)
 		smp_load_acquire(&tree->hint_made); /* pairs with allocate_table */
 	u64 touched = hint ? READ_ONCE(hint->touched) : 0;
 
-	return hint ? sizeof(*hint) + (touched ? touched : capacity(hint)) * sizeof(u64) : 0;
+	return hint ? TABLE_BYTES + (touched ? touched : capacity(hint)) * sizeof(u64) : 0;
 }
 
 void lath_hint_fini(struct tree *tree)
@@ -661,9 +793,14 @@ void lath_hint_fini(struct tree *tree)
 
 	if (!hint)
 		return;
+	if (making_of(hint)->coming) {
+		WRITE_ONCE(making_of(hint)->ending, true);
+		lath_retire_drain(tree->rcu);
+		lath_tree_block_free(tree, making_of(hint)->coming, segment_bytes(hint->segments));
+	}
 	for (i = 0; i < hint->segments; i++)
 		lath_tree_block_free(tree, hint->memory[i], segment_bytes(i));
-	lath_tree_block_free(tree, hint, sizeof(*hint));
+	lath_tree_block_free(tree, hint, TABLE_BYTES);
 }
 
 void lath_hint_consider(struct tree *tree)

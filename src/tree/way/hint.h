@@ -13,13 +13,13 @@
  * and fence keys tell whether it is the right one. Splits and merges do not maintain the table. Who
  * was led to a wrong leaf corrects the words near the key once it has found the right one
  * (lath_hint_learn). When the searches that were misled have cost as much as making the whole table
- * anew takes, the next call makes it anew (hint_tick). So the table follows every kind of load, and
- * in a tree that rests it is right.
+ * anew takes, the next calls make it anew, each a slice of it (hint_tick). So the table follows
+ * every kind of load, and in a tree that rests it is right.
  *
  * The table is made in place; until it is complete it is not used. A thread that began to use it
  * before may read words of both, or write a word in a place that has another meaning now. That
  * misleads later searches at worst: every word leads to a leaf or to words that exist. Only calls
- * that may allocate get memory for it, with no lock held; the memory stays until the tree ends, so
+ * that may allocate get memory for it (other threads only try its lock); it stays until the tree ends, so
  * looking at it needs no read-side critical section.
  *
  * There is no table with LATH_NODE_EACH, in shared memory and in the kernel.
@@ -154,7 +154,7 @@ struct hint {
 /* The table, or NULL while there is none. */
 static __always_inline const struct hint *hint_of(const struct tree *tree)
 {
-	return smp_load_acquire(&tree->hint); /* pairs with the store in hint.c make_table */
+	return smp_load_acquire(&tree->hint); /* pairs with the store in hint.c publish */
 }
 
 /* Word i, or NULL if there is none. */
