@@ -142,7 +142,7 @@ EXPORT(dump) void dump(void)
 			for (i = 0; i < node->used; i++)
 				page_entry((double)node_key(node, i),
 					   node_level(node) ? (double)node_value(node, i)
-							    : (double)node_size(node, i, true),
+							    : (double)node_size(node, i),
 					   node->live >> i & 1);
 		}
 }

@@ -112,7 +112,7 @@ bool lath_count_true(const struct tree *tree, const struct node *inner, unsigned
 	return true;
 }
 
-u64 lath_count_all(struct tree *tree)
+bool lath_count_all(struct tree *tree, u64 *count)
 {
-	return 0;
+	return false;
 }
