@@ -19,39 +19,8 @@ size_t oracle_at(const struct oracle *oracle, uint64_t key)
 	return low;
 }
 
-struct lath_item *oracle_overlap(struct oracle *oracle, uint64_t key, uint64_t last)
-{
-	size_t i = oracle_at(oracle, key);
-
-	return i < oracle->count && oracle->item[i].key <= last ? &oracle->item[i] : NULL;
-}
-
-struct lath_item *oracle_exact(struct oracle *oracle, uint64_t key)
-{
-	struct lath_item *item = oracle_overlap(oracle, key, key);
-
-	return item && item->key == key ? item : NULL;
-}
-
-struct lath_item *oracle_ceiling(struct oracle *oracle, uint64_t key)
-{
-	size_t i = oracle_at(oracle, key);
-
-	if (i < oracle->count && oracle->item[i].key < key)
-		i++;
-	return i < oracle->count ? &oracle->item[i] : NULL;
-}
-
-struct lath_item *oracle_floor(struct oracle *oracle, uint64_t key)
-{
-	size_t i = oracle_at(oracle, key);
-
-	if (i < oracle->count && oracle->item[i].key <= key)
-		i++;
-	return i ? &oracle->item[i - 1] : NULL;
-}
-
-bool oracle_is_free(const struct oracle *oracle, uint64_t key, uint64_t size)
+/* Nothing lies in the size keys from key on, which do not wrap. */
+static bool is_free(const struct oracle *oracle, uint64_t key, uint64_t size)
 {
 	size_t i = oracle_at(oracle, key);
 
@@ -233,7 +202,7 @@ bool oracle_serves(const struct oracle *oracle, const struct lath_hole_request *
 {
 	return !(want->align && key & (want->align - 1)) && key >= want->low &&
 	       key <= want->high - 1 && want->size - 1 <= want->high - 1 - key &&
-	       oracle_is_free(oracle, key, want->size);
+	       is_free(oracle, key, want->size);
 }
 
 struct lengths {

@@ -29,14 +29,6 @@ static inline bool oracle_same(const struct lath_item *a, const struct lath_item
 
 /* index of the first item that ends at or behind key; count: none */
 size_t oracle_at(const struct oracle *oracle, uint64_t key);
-/* The item that starts at key / the first that overlaps [key, last] / the first that starts at or
- * behind key / the last that starts at or before it. NULL: none. */
-struct lath_item *oracle_exact(struct oracle *oracle, uint64_t key);
-struct lath_item *oracle_overlap(struct oracle *oracle, uint64_t key, uint64_t last);
-struct lath_item *oracle_ceiling(struct oracle *oracle, uint64_t key);
-struct lath_item *oracle_floor(struct oracle *oracle, uint64_t key);
-/* Nothing lies in the size keys from key on, which do not wrap. */
-bool oracle_is_free(const struct oracle *oracle, uint64_t key, uint64_t size);
 void oracle_insert(struct oracle *oracle, struct lath_item item);
 void oracle_remove(struct oracle *oracle, struct lath_item *item);
 

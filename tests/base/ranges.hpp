@@ -27,19 +27,28 @@ public:
 
     // The item that begins at the key, that covers it, that begins there or behind it, or before
     // it; the first one that has a key of [key, last]. nullptr: none.
-    lath_item* exact(std::uint64_t key) { return with(oracle_exact, key); }
+    lath_item* exact(std::uint64_t key) {
+        lath_item* there = covers(key);
+        return there && there->key == key ? there : nullptr;
+    }
     lath_item* covers(std::uint64_t key) { return overlap(key, key); }
-    lath_item* ceiling(std::uint64_t key) { return with(oracle_ceiling, key); }
-    lath_item* floor(std::uint64_t key) { return with(oracle_floor, key); }
+    lath_item* ceiling(std::uint64_t key) { return at(rank(key)); }
+    lath_item* floor(std::uint64_t key) {
+        lath_item* there = exact(key);
+        return there ? there : at(rank(key) - 1);
+    }
     lath_item* overlap(std::uint64_t key, std::uint64_t last) {
-        return with(oracle_overlap, key, last);
+        const oracle o = view();
+        lath_item* there = at(oracle_at(&o, key));
+        return there && there->key <= last ? there : nullptr;
     }
     bool is_free(std::uint64_t key, std::uint64_t size) { return !overlap(key, key + (size - 1)); }
 
     // How many items begin in front of the key.
     std::size_t rank(std::uint64_t key) {
-        const lath_item* at = ceiling(key);
-        return at ? static_cast<std::size_t>(at - items.data()) : items.size();
+        const oracle o = view();
+        const std::size_t i = oracle_at(&o, key);
+        return i + (i < items.size() && items[i].key < key);
     }
     // Those that begin in [from, last].
     std::vector<lath_item> between(std::uint64_t from, std::uint64_t last) {
@@ -74,9 +83,5 @@ public:
     oracle view() { return {items.data(), items.size()}; }
 
 private:
-    template <class Find, class... Keys>
-    lath_item* with(Find find, Keys... keys) {
-        oracle o = view();
-        return find(&o, keys...);
-    }
+    lath_item* at(std::size_t i) { return i < items.size() ? &items[i] : nullptr; }
 };

@@ -83,22 +83,11 @@ struct store_setup : any_setup {
     }
     // Of threads no two are the same.
     std::string value(source& from) {
-        static constexpr const char* texts[] = {"",
-                                                "0",
-                                                "-1",
-                                                "12",
-                                                "-12",
-                                                "007",
-                                                "x",
-                                                "1x",
-                                                "9223372036854775807",
-                                                "-9223372036854775808",
-                                                "9223372036854775808",
-                                                "99999999999999999999",
-                                                "18446744073709551616",
-                                                "-",
-                                                "+1",
-                                                " 1"};
+        // clang-format off
+        static constexpr const char* texts[] = {
+            "", "0", "-1", "12", "-12", "007", "x", "1x", "9223372036854775807", "-9223372036854775808",
+            "9223372036854775808", "99999999999999999999", "18446744073709551616", "-", "+1", " 1"};
+        // clang-format on
         if (together) {
             const std::string digits = std::to_string(10000 + ++numbers).substr(1);
             const bool more = length == 2 || (length == 1 && numbers % 2);

@@ -142,6 +142,25 @@ static int get_after_change(struct tree *tree, u64 point, uint64_t *value)
 	return 1;
 }
 
+/* locate() FOR_READ with the look at the hint table inlined. */
+static __always_inline struct node *locate_at_once(struct tree *tree, u64 key, u64 *lockword)
+{
+	struct node *leaf = finger_find(tree, key, lockword);
+
+	LATH_ASSERT(nodes_stay(tree) || lath_reader_inside(tree->rcu));
+	if (!leaf) {
+		leaf = hint_find(tree, key, lockword, FOR_READ);
+		if (unlikely(!leaf)) {
+			leaf = lath_locate_far(tree, key, FOR_READ, lockword);
+		} else {
+			hint_tick(tree, false);
+			finger_set(tree, leaf);
+		}
+	}
+	lath_delay("located, not yet searched");
+	return leaf;
+}
+
 int lath_index_get(struct lath_index *index, uint64_t point, uint64_t *value)
 {
 	struct tree *tree = tree_of(index);
@@ -151,7 +170,7 @@ int lath_index_get(struct lath_index *index, uint64_t point, uint64_t *value)
 	long i;
 
 	section_enter(tree);
-	leaf = locate(tree, point, FOR_READ, &lockword);
+	leaf = locate_at_once(tree, point, &lockword);
 	i = node_cover(leaf, point);
 	if (i >= 0) {
 		lath_delay("found, not yet copied");

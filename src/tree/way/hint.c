@@ -31,8 +31,6 @@ unsigned int lath_hint_least = LATH_HINT_MISSES > 1 ? 1024 : 1;
 #define LATH_HINT_SLICE (LATH_HINT_MISSES < 32 ? 4 : 128)
 #endif
 #define SLICE LATH_HINT_SLICE
-/* With too little memory they have fewer steps: at least 1/2^COARSE_MOST. */
-#define COARSE_MOST 2
 /* Words that one correction writes on each side. */
 #define WORDS_NEAR 8
 /* Moves to the right from the leaf that the table leads to, before the search begins at the root.
@@ -282,12 +280,11 @@ struct making {
 	struct tree *tree;
 	struct hint *hint;
 	struct walk w;
-	struct leaf_at f;    /* the current leaf */
-	bool running;	     /* a pass has begun */
-	bool more;	     /* there is a leaf behind the current one */
-	u64 room, left;	     /* words there are, and those of them not yet taken */
-	u64 want, most;	     /* words that this pass, and any, would have liked */
-	unsigned int coarse; /* blocks have 1/2^coarse of the steps they should */
+	struct leaf_at f; /* the current leaf */
+	bool running;	  /* a pass has begun */
+	bool more;	  /* there is a leaf behind the current one */
+	u64 room, left;	  /* words there are, and those of them not yet taken */
+	u64 want;	  /* words that it would have liked */
 	enum { NEW_LEAF, COUNT_LEAVES, WRITE_WORDS } phase;
 	struct leaf_at first; /* the first leaf of the step, while they are counted */
 	u64 leaves;
@@ -344,7 +341,7 @@ static u64 new_block(struct making *m, u64 low, u64 high, u64 leaves, unsigned i
 	b->shift = 0;
 	/* Double the steps until the block has no more than the target, and the word that leads to
 	 * it can say how many of the step's keys it leaves out in front. */
-	while ((high >> b->shift) - (low >> b->shift) >= leaves * BLOCK_STEPS >> m->coarse ||
+	while ((high >> b->shift) - (low >> b->shift) >= leaves * BLOCK_STEPS ||
 	       low >> b->shift > HINT_SKIP_MAX)
 		b->shift++;
 	words = (high >> b->shift) - (low >> b->shift) + 3;
@@ -352,7 +349,7 @@ static u64 new_block(struct making *m, u64 low, u64 high, u64 leaves, unsigned i
 		log++;
 	words = 1ull << log;
 	m->want += words;
-	/* No room: a coarser table is tried next. Steps as long as the one above: a block would
+	/* No room: made again when there is memory. Steps as long as the one above: a block would
 	 * tell no more than the word that would lead to it. */
 	if (words > m->left || b->shift >= above)
 		return 0;
@@ -455,7 +452,7 @@ static bool go_on(struct making *m)
  * the last leaf. */
 static struct block first_block(struct making *m, u64 low, u64 high, u64 leaves)
 {
-	u64 most = max(leaves * ROOT_STEPS >> m->coarse, (u64)ROOT_LEAST), steps, words;
+	u64 most = max(leaves * ROOT_STEPS, (u64)ROOT_LEAST), steps, words;
 	struct block b = { .first = 0, .shift = 0 };
 
 	while ((high >> b.shift) - (low >> b.shift) >= most)
@@ -493,21 +490,20 @@ static bool pass_begin(struct making *m)
 	if (!m->more || high < m->f.low)
 		return false;
 	m->room = m->left = capacity(m->hint);
-	m->want = 0;
 	m->hint->leaves = READ_ONCE(tree->pool[POOL_LEAF].nodes);
 	b = first_block(m, m->f.low, high, m->hint->leaves);
 	level_begin(m, 0, &b, &before, high);
 	return true;
 }
 
-/* The last pass is complete, or none could begin: let searches use the table. */
+/* The pass is complete, or could not begin: let searches use the table. */
 static void publish(struct making *m, bool made)
 {
 	struct tree *tree = m->tree;
 	const struct block *b = &m->level[0].b;
 	struct hint *hint = m->hint;
 
-	WRITE_ONCE(hint->want, m->most);
+	WRITE_ONCE(hint->want, m->want);
 	if (hint->touched)
 		WRITE_ONCE(hint->touched, max(hint->touched, hint->used));
 	if (made) {
@@ -522,8 +518,7 @@ static void publish(struct making *m, bool made)
 	m->running = false;
 }
 
-/* Make a part of the table; with coarser blocks from the beginning if there was no room. Returns
- * true when it is complete, or cannot be made. */
+/* Make a part of the table. Returns true when it is complete, or cannot be made. */
 static bool make_some(struct tree *tree, struct hint *hint)
 {
 	struct making *m = making_of(hint);
@@ -537,19 +532,13 @@ static bool make_some(struct tree *tree, struct hint *hint)
 		WRITE_ONCE(tree->hint, NULL);
 		m->tree = tree;
 		m->hint = hint;
-		m->most = m->coarse = 0;
+		m->want = 0;
 		begun = pass_begin(m);
 	} else { /* the node that the walk was in may have been freed since */
 		begun = walk_to(&m->w, tree, m->f.low, &m->f);
 	}
 	m->running = begun;
 	more = begun && go_on(m);
-	if (begun && !more) {
-		m->most = max(m->most, m->want);
-		/* once more: with coarser blocks, unless memory has come meanwhile */
-		if (m->want > m->room && (capacity(hint) > m->room || m->coarse++ < COARSE_MOST))
-			more = begun = m->running = pass_begin(m);
-	}
 	lath_reader_exit(tree->rcu);
 	if (!more)
 		publish(m, begun);
@@ -701,8 +690,8 @@ static void maintain(struct tree *tree, bool may_allocate, bool now)
 		if (hint && hint->segments) {
 			if (!make_some(tree, hint))
 				left |= HINT_MAKE;
-			else if (hint->want > capacity(hint))
-				left |= HINT_ALLOCATE;
+			else if (hint->want > making_of(hint)->room)
+				left |= hint->want > capacity(hint) ? HINT_ALLOCATE : HINT_MAKE;
 		}
 		WRITE_ONCE(tree->hint_due, left);
 		lath_spin_unlock(&tree->hint_lock);
