@@ -109,6 +109,7 @@ void lath_count_outdate(struct tree *tree, u64 first, u64 last)
 bool lath_count_true(const struct tree *tree, const struct node *inner, unsigned int i,
 		     bool *marked)
 {
+	*marked = true;
 	return true;
 }
 
