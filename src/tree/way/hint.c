@@ -627,10 +627,10 @@ static void *next_segment(struct tree *tree, struct hint *hint, unsigned int n, 
  * table. */
 static bool add_segment(struct tree *tree, struct hint *hint, bool now)
 {
-	unsigned int n = hint->segments;
+	unsigned int n;
 	void *fresh;
 
-	if (n == HINT_SEGMENTS || !lath_spin_trylock(&tree->hint_lock))
+	if (!lath_spin_trylock(&tree->hint_lock))
 		return false;
 	n = hint->segments;
 	fresh = n < HINT_SEGMENTS ? next_segment(tree, hint, n, now) : NULL;
