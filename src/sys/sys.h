@@ -32,9 +32,10 @@
  *   readers    lath_reader_enter lath_reader_exit lath_retire lath_retired lath_retired_end
  *              lath_retire_drain lath_retire_ended
  *   text       snprintf  lath_environment lath_warn (user space alone)
- *   services   lath_pages_alloc lath_pages_ahead lath_pages_free lath_pages_discard LATH_DISCARDS lath_page_size
- *              lath_block_alloc lath_small_alloc lath_block_free lath_fetch_add lath_fetch_or
- *              lath_fetch_add_release lath_fetch_clear lath_stripe
+ *   services   lath_pages_alloc lath_pages_ahead lath_pages_free lath_pages_discard
+ *              LATH_DISCARDS lath_page_size HUGE_PAGE lath_block_alloc lath_small_alloc
+ *              lath_block_free lath_fetch_add lath_fetch_or lath_fetch_add_release
+ *              lath_fetch_clear lath_stripe
  *              struct lath_count: lath_count_mine lath_count_add  lath_count_shown
  *   tracing    lath_probe(name, object, number): see probe.h
  *   tests      LATH_ASSERT(condition)  lath_delay(point)

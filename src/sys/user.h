@@ -378,9 +378,10 @@ static inline void lath_retire_drain(const struct lath_rcu *rcu)
 /* Returns how many bytes a page has: 4 KiB, on arm64 16 or 64 KiB too. */
 size_t lath_page_size(void);
 #define HUGE_PAGE (2ul << 20)
-/* Returns zeroed anonymous memory, whole pages; NULL: no memory. No other allocation is in a page of
- * it, so it is freed and discarded by whole pages too. Whatever is not present yet the first store
- * to each page gets. */
+
+/* Returns zeroed anonymous memory, whole pages; NULL: no memory. No other allocation is in a page
+ * of it, so it is freed and discarded by whole pages too. The first store to a page that is not
+ * present waits until the kernel has cleared it. */
 void *lath_pages_alloc(size_t size, enum lath_pages kind);
 /* Returns whether a huge page that is present waits for the next lath_pages_alloc() of 2 MiB; if
  * not, the library's thread gets one. */

@@ -275,7 +275,7 @@ private:
         }
     };
 
-    // A call that changes nothing here, changes nothing elsewhere either, unless C says that it may:
+    // A call that changes nothing here changes nothing elsewhere either, unless C says it may:
     // where values are not unique.
     static bool only_looks(const call& c) {
         if constexpr (requires { C::may_change(c); })

@@ -693,7 +693,7 @@ static void pool_return(struct pool *pool, struct chunk *chunk, struct node *nod
 void lath_node_free(struct tree *tree, enum pool_kind kind, struct node *node)
 {
 	lath_call_enter();
-	pool_return(&tree->pool[kind], !nodes_stay(tree) ? NULL : node->chunk, node);
+	pool_return(&tree->pool[kind], nodes_stay(tree) ? node->chunk : NULL, node);
 	lath_call_exit();
 }
 
@@ -711,7 +711,7 @@ static void node_retired(struct lath_rcu_head *head)
 
 void lath_node_retire(struct tree *tree, enum pool_kind kind, struct node *node)
 {
-	struct chunk *chunk = !nodes_stay(tree) ? NULL : node->chunk;
+	struct chunk *chunk = nodes_stay(tree) ? node->chunk : NULL;
 
 	LATH_ASSERT(node_dead(READ_ONCE(node->lockword)) &&
 		    !(READ_ONCE(node->lockword) & NODE_LOCKED));

@@ -9,8 +9,9 @@
 #include "tree/memory/section.h"
 #include "tree/memory/stripe.h"
 
-/* Memory that the tree keeps until its end, aligned to 64 bytes; NULL if there is none. It is zeros,
- * unless the caller's allocator made it. No lock held. */
+/* Memory that the tree keeps until its end, aligned to 64 bytes; NULL if there is none. Pages are
+ * zeros; what the caller's allocator or the heap gives need not be. The caller holds no lock that
+ * another thread waits for. */
 void *lath_tree_block_alloc(struct tree *tree, size_t size, enum lath_pages kind);
 void lath_tree_block_free(struct tree *tree, void *block, size_t size);
 /* May the tree have huge pages, and does the library's thread make them present? */

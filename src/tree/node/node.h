@@ -81,8 +81,8 @@ struct pair {
 /* `shift` of nodes that have pivots. */
 #define NODE_PIVOTED 64
 
-/* Added to `level` of a leaf whose side column has the sizes of its items; without it the items of a
- * leaf are points. */
+/* Added to `level` of a leaf whose side column has the sizes of its items. Without it the items of
+ * a leaf are points. */
 #define NODE_SIZES 128
 
 /* There is a pivot for each group of this many entries. */
@@ -472,8 +472,8 @@ static inline unsigned int node_free_near(const struct node *node, unsigned int 
 	return up >= READ_ONCE(node->cap) || i - 1 - down < up - i ? down : up;
 }
 
-/* Make an empty node of a dead one; it stays dead until node_open (tree/memory/pool.h). `level`: what
- * the field of that name shall be. */
+/* Make an empty node of a dead one; it stays dead until node_open (tree/memory/pool.h). `level`:
+ * what the field of that name shall be. */
 void lath_node_init(struct node *node, unsigned int level, u64 low, u64 last, struct node *right,
 		    unsigned int shift);
 /* Insert an entry at its rank. The node is not full, and no live entry overlaps. `size` is ignored

@@ -545,7 +545,8 @@ static bool make_some(struct tree *tree, struct hint *hint)
 	return !more;
 }
 
-/* ---- memory: no lock held, and only from calls that may allocate ---- */
+/* ---- memory: only from calls that may allocate, with no lock held but tree->hint_lock, which
+ * other threads only try ---- */
 
 static size_t segment_bytes(unsigned int segment)
 {
@@ -580,13 +581,14 @@ static void allocate_table(struct tree *tree)
 		lath_tree_block_free(tree, fresh, TABLE_BYTES);
 }
 
+/* Make one page of the next segment present, and hand the rest to another callback: fork() waits
+ * for one of them at most. Run by the library's thread. */
 static void touch(struct lath_rcu_head *head)
 {
 	struct making *m = container_of(head, struct making, rcu);
 	size_t size = segment_bytes(m->hint->segments), at = m->touched;
 
 	lath_retired();
-	/* one at a time: a fork waits for it */
 	WRITE_ONCE(m->coming[at], 0);
 	smp_store_release(&m->touched, at + HUGE_PAGE); /* pairs with next_segment */
 	if (at + HUGE_PAGE < size && !READ_ONCE(m->ending))
@@ -595,8 +597,8 @@ static void touch(struct lath_rcu_head *head)
 }
 
 /* Returns memory for segment n, or NULL: there is none, or not yet. Under tree->hint_lock. Huge
- * pages, whose first store takes long, are made present by the thread that runs what is retired, if
- * that is not a caller of the tree. `now`: the caller waits for them. */
+ * pages, whose first store takes long, are made present by the library's thread (touch) where the
+ * tree uses it. `now`: the caller would rather wait for them. */
 static void *next_segment(struct tree *tree, struct hint *hint, unsigned int n, bool now)
 {
 	struct making *m = making_of(hint);

@@ -19,8 +19,8 @@
  * The table is made in place; until it is complete it is not used. A thread that began to use it
  * before may read words of both, or write a word in a place that has another meaning now. That
  * misleads later searches at worst: every word leads to a leaf or to words that exist. Only calls
- * that may allocate get memory for it (other threads only try its lock); it stays until the tree ends, so
- * looking at it needs no read-side critical section.
+ * that may allocate get memory for it. It stays until the tree ends, so looking at it needs no
+ * read-side critical section.
  *
  * There is no table with LATH_NODE_EACH, in shared memory and in the kernel.
  */
