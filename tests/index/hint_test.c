@@ -234,6 +234,7 @@ static void misled(void)
 	look_at_all(&public, clustered, 1);
 	erase_and_insert(&public, clustered);
 	look_at_all(&public, clustered, 1);
+	settle(list);
 	i = known(list, clustered, 0, N);
 	fprintf(stderr, "after chaos: %llu\n", (unsigned long long)i);
 	assert(i >= MOST(N));

@@ -7,18 +7,19 @@
 #include <doctest/doctest.h>
 
 #include <cstdlib>
+#include <span>
 #include <vector>
 
 TEST_CASE("verify of the plain hybrid sees a request inserted twice") {
     for (std::uint32_t again : {3u, 149u}) {
-        std::vector<lath_request> requests(150);
+        std::vector<lath_request> requests(151); // room for the one that is inserted twice
         lath_request_pool pool{};
         lath_sortq_config config = LATH_SORTQ_CONFIG_INIT;
         lath_sortq q{};
-        REQUIRE(lath_request_pool_init(&pool, requests.data(), sizeof(lath_request), 150) == 0);
+        REQUIRE(lath_request_pool_init(&pool, requests.data(), sizeof(lath_request), 151) == 0);
         void* memory = std::aligned_alloc(64, lath_sortq_memsize(&config, &pool));
         REQUIRE(lath_sortq_init(&q, &config, &pool, memory) == 0);
-        for (auto& r : requests) {
+        for (auto& r : std::span(requests).first(150)) {
             r.sector = r.tag * 977 % 1000 * 8;
             REQUIRE(lath_sortq_insert(&q, &r) == 0);
         }

@@ -128,6 +128,8 @@ static bool wait_for_readers(struct lath_store *store)
 		if (READ_ONCE(store->arena.pending) < before)
 			return true;
 		lath_rest(1000000);
+		/* other threads may have retired as much as was freed */
+		lath_arena_flush(&store->arena);
 	}
 	return false;
 }

@@ -174,9 +174,9 @@ void lath_arena_retire(struct arena *arena, u64 place)
 		WRITE_ONCE(shard->batch, NULL);
 	else
 		batch = NULL;
-	lath_spin_unlock(&shard->lock);
-	/* what waits, for those that wait for it (evict.c) and for the statistics */
+	/* under the lock: before the batch can end, which subtracts it */
 	__atomic_fetch_add(&arena->pending, bytes, __ATOMIC_RELAXED);
+	lath_spin_unlock(&shard->lock);
 	if (batch)
 		lath_retire(arena->rcu, &batch->rcu, batch_done);
 }
