@@ -255,6 +255,7 @@ static void moves(void)
 	struct tree *list = fill(&public, &config, dense, false);
 	unsigned int i;
 
+	settle(list);
 	assert(known(list, dense, 0, N) > N / 2);
 	for (i = 0; i < N; i++) {
 		u64 k = nth(i, N);
@@ -270,6 +271,7 @@ static void moves(void)
 		assert(!lath_index_insert_item(&public, &(struct lath_item){ elsewhere(k), 1, k },
 					       NULL));
 	}
+	settle(list);
 	i = known(list, elsewhere, 0, N);
 	fprintf(stderr, "moved: %u\n", i);
 	assert(i >= MOST(N));
@@ -329,6 +331,7 @@ static void only_inserts_ask(void)
 	for (i = 0; i < N; i += 2)
 		assert(!lath_index_insert_item(&public, &(struct lath_item){ mixed(i), 1, i },
 					       NULL));
+	settle(tree_of(&public));
 	assert(known(tree_of(&public), mixed, 0, N) > N / 2);
 	asking = NULL;
 	lath_index_fini(&public, NULL, NULL);
