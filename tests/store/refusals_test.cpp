@@ -8,8 +8,9 @@
 
 using namespace storetest;
 
-// src/store/memory/arena.h is C
+// src/store/memory is C
 extern "C" std::uint64_t lath_pages_available(const char* root);
+extern "C" bool (*lath_store_refuse)();
 
 TEST_CASE("a snapshot above the limit is refused whole, with both figures") {
     scratch_dir dir;
@@ -124,6 +125,32 @@ TEST_CASE("prefault asks for no more than there is") {
     CHECK(has(reason(), "available"));
     CHECK(lath_store_prefault(s, 4 << 20) == 0);
     lath_store_close(s);
+}
+
+TEST_CASE(
+    "of two entries of an mset with one key the later one counts, whichever finds no memory") {
+    static int until; // the request that is refused, from 1 on
+    static unsigned refused;
+    store_ptr s = open_store(LATH_STORE_OPTIONS_INIT, "mem:");
+    REQUIRE(s);
+    refused = 0;
+    lath_store_refuse = [] {
+        refused += until == 1;
+        return until && !--until;
+    };
+    for (std::uint64_t i = 0; i < 20000; ++i) {
+        lath_store_key key = lath_key_number(i * 0x9e3779b97f4a7c15ull);
+        lath_store_entry entries[] = {{key, "1", 1, 0}, {key, "2", 1, 0}};
+        int results[2];
+        char now = 0;
+        until = 1 + static_cast<int>(i % 2);
+        CHECK(lath_store_mset(s.get(), 2, entries, results) == 2);
+        until = 0;
+        CHECK(lath_store_get(s.get(), key, &now, 1) == 1);
+        CHECK(now == '2');
+    }
+    lath_store_refuse = nullptr;
+    CHECK(refused > 20);
 }
 
 TEST_CASE("what is available is what the machine has and every control group leaves") {

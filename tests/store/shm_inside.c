@@ -112,7 +112,7 @@ static u64 count_marks(const struct lath_store *store)
 static int verify(struct lath_store *in, char *why, size_t why_size)
 {
 	struct census c = { .store = in };
-	struct arena_numbers numbers;
+	struct lath_store_stats stats = { 0 };
 	u64 marks;
 
 	if (in->keys == LATH_STORE_BYTES ? lath_bytes_verify(&in->set, why, why_size)
@@ -120,7 +120,7 @@ static int verify(struct lath_store *in, char *why, size_t why_size)
 		return -1;
 	count_words(&c);
 	marks = count_marks(in);
-	lath_arena_numbers(&in->arena, &numbers);
+	lath_arena_figures(&in->arena, &stats, &stats.record_bytes);
 	if (c.unmarked || marks != c.records) {
 		snprintf(why, why_size,
 			 "%llu records in the index, %llu of them unmarked, %llu marks",
@@ -128,11 +128,9 @@ static int verify(struct lath_store *in, char *why, size_t why_size)
 			 (unsigned long long)marks);
 		return -1;
 	}
-	if (numbers.record_bytes + numbers.large_bytes != c.bytes || numbers.lost ||
-	    numbers.pending) {
+	if (stats.record_bytes != c.bytes || stats.lost_bytes || stats.pending_bytes) {
 		snprintf(why, why_size, "%llu bytes handed out, %llu in use",
-			 (unsigned long long)(numbers.record_bytes + numbers.large_bytes),
-			 (unsigned long long)c.bytes);
+			 (unsigned long long)stats.record_bytes, (unsigned long long)c.bytes);
 		return -1;
 	}
 	return 0;

@@ -29,7 +29,6 @@ static void find(struct lath_store *store, unsigned int n, const struct lath_sto
 		hits[i] = !key_check(store, keys[i]);
 		bytes[i] = (struct lath_bytes_key){ keys[i].data, hits[i] ? keys[i].n : 0, 0 };
 	} while (++i < n);
-	/* their cache misses overlap */
 	lath_bytes_get_batch(&store->set, n, bytes, words);
 	for (i = 0; i < n; i++) {
 		hits[i] &= words[i] != 0;
@@ -91,16 +90,17 @@ size_t lath_kv_mget(struct lath_store *store, size_t n, const struct lath_store_
 
 /* ---- mset, mdel ---- */
 
-/* Returns the next entry that has the key of entry i; n: there is none. */
-static unsigned int next_same(const struct lath_store_entry *entries, unsigned int i,
-			      unsigned int n)
+/* Returns whether an entry behind entry i, which has its key, has been set. */
+static bool overwritten(const struct lath_store_entry *entries, const int *results, unsigned int i,
+			unsigned int n)
 {
-	unsigned int next = i + 1;
+	unsigned int later;
 
 	LATH_ASSERT(i < n);
-	while (next < n && entries[next].key.n != entries[i].key.n)
-		next++;
-	return next;
+	for (later = i + 1; later < n; later++)
+		if (entries[later].key.n == entries[i].key.n && !results[later])
+			return true;
+	return false;
 }
 
 /* The words of some entries of a group, on their way into the index. */
@@ -110,68 +110,54 @@ struct built {
 	unsigned int n;
 };
 
-/* Builds words of the entries until there is no memory. An entry that is wrong gets its error and
- * no word. Returns how many entries were looked at. In a call. */
-static unsigned int build_group(struct lath_store *store, unsigned int n,
-				const struct lath_store_entry *entries, struct built *built,
-				int *results)
+/* Builds words of the entries until there is no memory. An entry without a word gets its error, from
+ * there on -ENOMEM. In a call. */
+static void build_group(struct lath_store *store, unsigned int n,
+			const struct lath_store_entry *entries, struct built *built, int *results)
 {
+	int ret = 0;
 	unsigned int i;
 
 	LATH_ASSERT(n && n <= GROUP);
 	lath_call_assert();
 	built->n = 0;
 	for (i = 0; i < n; i++) {
+		const struct lath_store_entry *entry = &entries[i];
 		struct lath_item *item = &built->items[built->n];
 		struct lath_store_change change = {
-			LATH_STORE_PUT,	   entries[i].value, entries[i].size, NULL, 0,
-			entries[i].expires
+			LATH_STORE_PUT, entry->value, entry->size, NULL, 0, entry->expires
 		};
 
 		/* an entry with a wrong key fails alone: the others are set */
-		results[i] = key_check(store, entries[i].key);
-		if (results[i])
-			continue;
-		results[i] = lath_value_build(store, entries[i].key, &change, &item->value);
+		results[i] = ret ? ret : key_check(store, entry->key);
+		if (!results[i])
+			results[i] = lath_value_build(store, entry->key, &change, &item->value);
 		if (results[i] == -ENOMEM || results[i] == -ENOSPC || results[i] == -EFBIG)
-			break; /* this entry and those behind it are set one by one */
+			results[i] = ret = -ENOMEM;
 		if (results[i])
 			continue;
 		LATH_ASSERT(item->value);
-		item->key = entries[i].key.n;
+		item->key = entry->key.n;
 		item->size = 1;
 		built->who[built->n++] = (unsigned char)i;
 	}
-	return i;
 }
 
-/* Inserts the words that were built for the first `looked` entries. In a call, which it may leave
- * for a time. */
-static void insert_group(struct lath_store *store, const struct lath_store_entry *entries,
-			 struct built *built, unsigned int looked, int *results)
+/* Inserts the words that were built. In a call. */
+static void insert_group(struct lath_store *store, struct built *built, int *results)
 {
 	int inserted[GROUP];
 	unsigned int j;
 
 	lath_call_assert();
-	LATH_ASSERT(built->n <= looked && looked <= GROUP);
 	lath_index_insert_batch(&store->numbers, built->n, built->items, inserted);
 	for (j = 0; j < built->n; j++) {
-		unsigned int i = built->who[j];
 		int ret = inserted[j];
 
 		/* the key was there before, or an earlier entry of this group has it */
-		if (ret == -EEXIST)
-			ret = lath_word_exchange(store, &built->items[j]);
 		if (ret)
-			lath_value_drop(store, built->items[j].value);
-		results[i] = ret;
-		/* alone, unless a later entry has the key: that would be overwritten */
-		if (ret && next_same(entries, i, looked) == looked) {
-			lath_call_exit(); /* it may wait for readers */
-			results[i] = lath_kv_put(store, &entries[i]);
-			lath_call_enter();
-		}
+			ret = lath_word_set(store, &built->items[j], ret);
+		results[built->who[j]] = ret;
 	}
 }
 
@@ -180,31 +166,24 @@ static void insert_group(struct lath_store *store, const struct lath_store_entry
 static int64_t mset_numbers(struct lath_store *store, unsigned int n,
 			    const struct lath_store_entry *entries, int *results)
 {
-	unsigned int i, j, looked;
 	struct built built;
 	int64_t done = 0;
+	unsigned int i;
 
 	LATH_ASSERT(store->plain);
 	lath_call_enter();
-	looked = build_group(store, n, entries, &built, results);
+	build_group(store, n, entries, &built, results);
 	store_changed(store);
-	insert_group(store, entries, &built, looked, results);
+	insert_group(store, &built, results);
 	lath_call_exit();
-	for (j = built.n; j--;) { /* an entry without memory, whose key a later one has set */
-		unsigned int next;
-
-		i = built.who[j];
-		if (likely(!results[i]))
-			continue;
-		next = next_same(entries, i, looked);
-		if (next < looked && !results[next])
-			results[i] = 0;
-	}
-	/* not in a call: each of these may wait for readers */
-	for (i = looked; i < n; i++)
-		results[i] = lath_kv_put(store, &entries[i]);
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n; i++) {
+		/* not in a call: it may wait for readers */
+		if (unlikely(results[i] == -ENOMEM))
+			results[i] = overwritten(entries, results, i, n)
+					     ? 0
+					     : lath_kv_put(store, &entries[i]);
 		done += !results[i];
+	}
 	return done;
 }
 

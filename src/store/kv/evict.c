@@ -14,8 +14,8 @@
 
 struct candidate {
 	struct lath_store_key key;
-	u64 word, age;
-	bool expired, removed;
+	u64 age; /* 0: expired, the oldest; its version, or a hash of key and word */
+	bool removed;
 };
 
 static int by_age(const void *a, const void *b)
@@ -40,7 +40,6 @@ static unsigned int look(struct lath_store *store, struct candidate *window,
 	*iter = NULL;
 	if (lath_kv_iter_begin(store, &range, sizeof(**iter), iter))
 		return 0;
-	/* expired ones are the oldest; without a version a hash of key and word is the age */
 	while (n < WINDOW) {
 		struct lath_store_ref ref;
 		u64 word = 0;
@@ -48,9 +47,7 @@ static unsigned int look(struct lath_store *store, struct candidate *window,
 		if (lath_iter_next_word(*iter, &window[n].key, &word) <= 0)
 			break;
 		value_ref(store, word, &ref);
-		window[n].word = word;
-		window[n].expired = ref_expired(&ref);
-		window[n].age = window[n].expired ? 0
+		window[n].age = ref_expired(&ref) ? 0
 				: ref.version
 					? ref.version
 					: (window[n].key.n ^ word) * 0x9e3779b97f4a7c15ull | 1;
@@ -78,7 +75,7 @@ static int decide_evict(void *arg, const struct lath_store_ref *old,
 	/* it was written since: keep it */
 	if (old && old->version && old->version != candidate->age)
 		return 0;
-	candidate->removed = old || candidate->expired;
+	candidate->removed = old || !candidate->age;
 	change->action = LATH_STORE_REMOVE;
 	return 0;
 }
@@ -99,14 +96,12 @@ static u64 evict(struct lath_store *store, u64 want)
 		empty = n ? 0 : empty + 1;
 		qsort(window, n, sizeof(*window), by_age);
 		take = (n + 3) / 4;
-		for (i = 0; i < n && (i < take || window[i].expired); i++) {
-			bool expired = window[i].expired;
-
+		for (i = 0; i < n && (i < take || !window[i].age); i++) {
 			/* no room is made for it: this is called to make room */
 			if (lath_key_update(store, window[i].key, decide_evict, &window[i]) ||
 			    !window[i].removed)
 				continue;
-			lath_fetch_add(expired ? &store->expired : &store->evicted, 1);
+			lath_fetch_add(window[i].age ? &store->evicted : &store->expired, 1);
 			gone++;
 		}
 		lath_store_iter_end(iter);
@@ -167,10 +162,9 @@ static u64 compact(struct lath_store *store)
 			if (!word_has_place(word) ||
 			    !lath_arena_draining(&store->arena, word_place(word)))
 				continue;
-			/* from a slab of the shard that the record has now, which keeps its slabs
-			 */
+			/* from a slab of the shard that the record has now, which keeps its */
 			own = lath_arena_borrow_shard(
-				lath_arena_shard_of(&store->arena, word_place(word)));
+				unit_of(&store->arena, word_place(word))->shard);
 			ret = lath_key_update(store, key, decide_same, NULL);
 			lath_arena_borrow_shard(own);
 			if (ret)
@@ -188,15 +182,6 @@ static u64 compact(struct lath_store *store)
 
 #define ROUNDS 100
 
-static __thread bool suspended;
-
-void lath_store_loading(bool on)
-{
-	LATH_ASSERT(suspended != on);
-	suspended = on;
-	lath_arena_allow(on ? BLOCK : 0);
-}
-
 bool lath_store_make_room(struct lath_store *store, unsigned int *round)
 {
 	static __thread bool inside; /* removing from a bucket allocates memory too */
@@ -209,7 +194,7 @@ bool lath_store_make_room(struct lath_store *store, unsigned int *round)
 	if (*round == 1 && wait_for_readers(store))
 		return true;
 	inside = true;
-	if (store->flags & LATH_STORE_EVICT && !suspended)
+	if (store->flags & LATH_STORE_EVICT && !lath_arena_allowance) /* a load evicts nothing */
 		gone = evict(store, 64ull << min(*round, 10u));
 	waited = wait_for_readers(store);
 	/* free memory may be in slots of other sizes, or in the other arena */

@@ -118,23 +118,6 @@ static bool beyond(const struct lath_store_iter *iter, const struct record *reco
 	return iter->backward ? c < 0 : c >= 0;
 }
 
-/* Finds the next record: 1 (*word) | 0: none */
-static int next_record(struct lath_store_iter *iter, u64 *word)
-{
-	u64 value;
-
-	if (iter->ended)
-		return 0;
-	/* in a new section the cursor is not valid: seek the last key again */
-	if (!(iter->sought ? move(iter, &value) : seek(iter, &value)) ||
-	    beyond(iter, (const struct record *)(uintptr_t)value)) {
-		iter->ended = true;
-		return 0;
-	}
-	*word = lath_address_word(iter->store, value);
-	return 1;
-}
-
 /* Leaves the section and enters another one, where the last key is sought again. Without memory
  * for that it stays in the old section, and tries again REFRESH steps later. */
 static void refresh(struct lath_store_iter *iter, const struct record *at)
@@ -179,7 +162,7 @@ static int next_number(struct lath_store_iter *iter, u64 *key, u64 *word)
 int lath_iter_next_word(struct lath_store_iter *iter, struct lath_store_key *key, u64 *word)
 {
 	const struct record *record;
-	int ret;
+	u64 value;
 
 	if (iter->store->keys == LATH_STORE_NUMBERS) {
 		key->data = NULL;
@@ -188,9 +171,13 @@ int lath_iter_next_word(struct lath_store_iter *iter, struct lath_store_key *key
 	/* so that a long iteration does not keep all that is freed in the meantime */
 	if (unlikely(iter->steps++ == REFRESH))
 		refresh(iter, word_record(iter->store, *word));
-	ret = next_record(iter, word);
-	if (ret <= 0)
-		return ret;
+	/* in a new section the cursor is not valid: seek the last key again */
+	if (iter->ended || !(iter->sought ? move(iter, &value) : seek(iter, &value)) ||
+	    beyond(iter, (const struct record *)(uintptr_t)value)) {
+		iter->ended = true;
+		return 0;
+	}
+	*word = lath_address_word(iter->store, value);
 	record = word_record(iter->store, *word);
 	*key = lath_key_bytes(record_key(record), record_key_size(record));
 	return 1;

@@ -31,24 +31,6 @@ void lath_store_key_of(void *ctx, uint64_t value, struct lath_bytes_key *key)
 
 /* ---- one key ---- */
 
-const struct record *lath_record_find(struct lath_store *store, struct lath_store_key key)
-{
-	struct lath_bytes_key bytes = { key.data, key.n, 0 };
-	u64 value;
-
-	LATH_ASSERT(store->keys == LATH_STORE_BYTES && key.data);
-	return lath_bytes_get(&store->set, &bytes, &value) ? (const struct record *)(uintptr_t)value
-							   : NULL;
-}
-
-u64 lath_word_find(struct lath_store *store, struct lath_store_key key)
-{
-	u64 value;
-
-	LATH_ASSERT(store->keys == LATH_STORE_NUMBERS);
-	return lath_index_get(&store->numbers, key.n, &value) ? value : 0;
-}
-
 void lath_place_find(struct lath_store *store, struct lath_store_key key, struct place *place)
 {
 	struct lath_bytes_key bytes = { key.data, key.n, 0 };
@@ -56,12 +38,11 @@ void lath_place_find(struct lath_store *store, struct lath_store_key key, struct
 	LATH_ASSERT(key_fits(store, key));
 	LATH_ASSERT(lath_reader_inside(store->rcu));
 	place->number = key.n;
+	place->word = 0;
 	if (store->keys == LATH_STORE_NUMBERS)
-		place->word = lath_word_find(store, key);
-	else
-		place->word = lath_bytes_find(&store->set, &bytes, &place->bytes)
-				      ? lath_address_word(store, place->bytes.value)
-				      : 0;
+		lath_index_get(&store->numbers, key.n, &place->word);
+	else if (lath_bytes_find(&store->set, &bytes, &place->bytes))
+		place->word = lath_address_word(store, place->bytes.value);
 }
 
 int lath_place_put(struct lath_store *store, const struct place *place, u64 word)
@@ -87,14 +68,13 @@ int lath_place_put(struct lath_store *store, const struct place *place, u64 word
 	return ret && ret != -ENOMEM ? RETRY : ret;
 }
 
-int lath_word_exchange(struct lath_store *store, const struct lath_item *item)
+int lath_word_set(struct lath_store *store, const struct lath_item *item, int ret)
 {
 	struct lath_item old;
-	int ret;
 
 	lath_call_assert();
-	LATH_ASSERT(item->value);
-	do {
+	LATH_ASSERT(item->value && ret);
+	while (ret == -EEXIST) {
 		ret = lath_index_replace_item(&store->numbers, item->key, item->value, &old);
 		LATH_ASSERT(ret || old.value != item->value || !word_has_place(old.value));
 		/* it was there, or it has been removed since: then it is a new key */
@@ -102,7 +82,9 @@ int lath_word_exchange(struct lath_store *store, const struct lath_item *item)
 			lath_value_retire(store, old.value);
 		else
 			ret = lath_index_insert_item(&store->numbers, item, NULL);
-	} while (ret == -EEXIST);
+	}
+	if (ret)
+		lath_value_drop(store, item->value);
 	return ret;
 }
 

@@ -99,14 +99,12 @@ static __always_inline void value_ref_of(const struct lath_store *store, u64 wor
 		return;
 	}
 	/* behind a place: bytes, whose length is in the word, or a record */
-	switch (word_form(word)) {
-	case WORD_BARE:
+	if (word_form(word) == WORD_BARE) {
 		ref->size = word >> 40 & BARE_MAX;
 		ref->data = arena_at(&store->arena, word_place(word));
 		return;
-	default:
-		record_ref(word_record(store, word), ref);
 	}
+	record_ref(word_record(store, word), ref);
 }
 
 static inline void value_ref(const struct lath_store *store, u64 word, struct lath_store_ref *ref)
@@ -154,6 +152,17 @@ static inline int64_t ref_copy(const struct lath_store_ref *ref, void *buf, size
 	return (int64_t)ref->size;
 }
 
+/* Puts both parts of the new value behind each other. */
+static inline void change_copy(const struct lath_store_change *change, u8 *to)
+{
+	LATH_ASSERT(change->value || !change->size);
+	LATH_ASSERT(change->tail || !change->tail_size);
+	if (change->size)
+		memcpy(to, change->value, change->size);
+	if (change->tail_size)
+		memcpy(to + change->size, change->tail, change->tail_size);
+}
+
 /* ---- keys.c ---- */
 
 /* Where a key is, or belongs. Valid in the read-side critical section it was found in. */
@@ -170,18 +179,14 @@ struct place {
 u64 lath_address_word(const struct lath_store *store, u64 address);
 /* A lath_bytes_key_fn for records. */
 void lath_store_key_of(void *ctx, uint64_t value, struct lath_bytes_key *key);
-/* Returns the record of a byte key, valid in the section it was found in, or NULL. */
-const struct record *lath_record_find(struct lath_store *store, struct lath_store_key key);
-/* Returns the word of a number, valid in the section it was found in; 0: the key is absent. */
-u64 lath_word_find(struct lath_store *store, struct lath_store_key key);
 /* Finds where a key is, or belongs. In a section. */
 void lath_place_find(struct lath_store *store, struct lath_store_key key, struct place *place);
 /* Makes `word` the key's word, or with 0 removes the key, if it is still as in *place. In a call
  * and in the same section. 0 | RETRY | -ENOMEM */
 int lath_place_put(struct lath_store *store, const struct place *place, u64 word);
-/* Replaces the word of a number that is present, or inserts it if it has been removed since. In a
- * call. 0 | -ENOMEM */
-int lath_word_exchange(struct lath_store *store, const struct lath_item *item);
+/* After an insert of a number that failed with `ret`: replaces the word of a key that is present, or
+ * inserts it if it has been removed since. In a call. 0 | -ENOMEM, and the word has been dropped */
+int lath_word_set(struct lath_store *store, const struct lath_item *item, int ret);
 /* config: allocator and RCU flavour of the index. */
 int lath_keys_init(struct lath_store *store, struct lath_config *config,
 		   const struct lath_bytes_records *records);
@@ -270,9 +275,5 @@ int64_t lath_kv_compact(struct lath_store *store);
 /* Called when the limit is hit: evicts, waits for readers, compacts. *round counts the
  * attempts. Returns true if the caller shall try again. Not in a section. */
 bool lath_store_make_room(struct lath_store *store, unsigned int *round);
-/* Between on and off the calling thread fills an empty store: its changes evict nothing, and may
- * take one block above the limit. A store that was saved when its limit was used up to the last
- * slot needs that, because growing buckets leave free slots of other sizes behind. */
-void lath_store_loading(bool on);
 
 #endif /* LATH_STORE_KV_H */

@@ -9,19 +9,19 @@
 
 int lath_kv_get_ref(struct lath_store *store, struct lath_store_key key, struct lath_store_ref *ref)
 {
-	if (store->keys == LATH_STORE_BYTES) {
-		const struct record *record = lath_record_find(store, key);
+	u64 value;
 
-		if (!record)
+	if (store->keys == LATH_STORE_BYTES) {
+		struct lath_bytes_key bytes = { key.data, key.n, 0 };
+
+		if (!lath_bytes_get(&store->set, &bytes, &value))
 			return -ENOENT;
 		/* byte keys have records only */
-		record_ref(record, ref);
+		record_ref((const struct record *)(uintptr_t)value, ref);
 	} else {
-		u64 word = lath_word_find(store, key);
-
-		if (!word)
+		if (!lath_index_get(&store->numbers, key.n, &value))
 			return -ENOENT;
-		value_ref(store, word, ref);
+		value_ref(store, value, ref);
 	}
 	return ref_expired(ref) ? -ENOENT : 0;
 }
@@ -105,14 +105,11 @@ static int set_plain(struct lath_store *store, struct lath_store_key key, const 
 	if (ret)
 		return ret;
 	ret = lath_index_insert_item(&store->numbers, &item, NULL);
-	if (ret == -EEXIST)
-		ret = lath_word_exchange(store, &item);
-	if (unlikely(ret)) {
-		lath_value_drop(store, item.value);
-		return ret;
-	}
-	store_changed(store);
-	return 0;
+	if (ret)
+		ret = lath_word_set(store, &item, ret);
+	if (likely(!ret))
+		store_changed(store);
+	return ret;
 }
 
 int lath_kv_set(struct lath_store *store, struct lath_store_key key, const void *value, size_t size)

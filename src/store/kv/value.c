@@ -7,6 +7,8 @@
  */
 #include "store/kv/kv.h"
 
+#include <time.h>
+
 #define EACH_BYTE 0x0101010101010101ull
 
 /* ---- 4 bits per character ---- */
@@ -72,16 +74,6 @@ static bool small_word(const u8 *value, u64 size, u64 *word)
 
 /* ---- records ---- */
 
-static void put_parts(u8 *to, const struct lath_store_change *change)
-{
-	LATH_ASSERT(change->value || !change->size);
-	LATH_ASSERT(change->tail || !change->tail_size);
-	if (change->size)
-		memcpy(to, change->value, change->size);
-	if (change->tail_size)
-		memcpy(to + change->size, change->tail, change->tail_size);
-}
-
 static int bare_build(struct lath_store *store, const struct lath_store_change *change, u64 size,
 		      u64 *word)
 {
@@ -91,7 +83,7 @@ static int bare_build(struct lath_store *store, const struct lath_store_change *
 	if (ret)
 		return ret;
 	LATH_ASSERT(size <= BARE_MAX && size <= lath_arena_size(&store->arena, place));
-	put_parts(arena_at(&store->arena, place), change);
+	change_copy(change, arena_at(&store->arena, place));
 	*word = size << 40 | place_word(place, WORD_BARE);
 	return 0;
 }
@@ -127,7 +119,7 @@ static int record_build(struct lath_store *store, struct lath_store_key key,
 		memcpy(at, key.data ? key.data : &key.n, key_size);
 	LATH_ASSERT((u64)(at + key_size + size - (u8 *)record) <=
 		    lath_arena_size(&store->arena, place));
-	put_parts(at + key_size, change);
+	change_copy(change, at + key_size);
 	*word = place_word(place, WORD_RECORD);
 	return 0;
 }
@@ -148,7 +140,7 @@ int lath_value_build(struct lath_store *store, struct lath_store_key key,
 		const u8 *value = change->value;
 
 		if (change->tail_size) {
-			put_parts(joined, change);
+			change_copy(change, joined);
 			value = joined;
 		}
 		if (small_word(value, size, word))
@@ -157,6 +149,14 @@ int lath_value_build(struct lath_store *store, struct lath_store_key key,
 	if (size <= BARE_MAX)
 		return bare_build(store, change, size, word);
 	return record_build(store, key, change, size, word);
+}
+
+uint64_t lath_store_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
 void lath_value_drop(struct lath_store *store, u64 word)

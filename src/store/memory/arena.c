@@ -84,26 +84,25 @@ void lath_arena_node_free(void *ctx, void *block, size_t size)
 	lath_arena_free(arena, place);
 }
 
-void lath_arena_numbers(struct arena *arena, struct arena_numbers *n)
+void lath_arena_figures(struct arena *arena, struct lath_store_stats *stats, uint64_t *used)
 {
 	unsigned int i, c;
+	u64 bytes;
 
-	memset(n, 0, sizeof(*n));
 	runs_lock(arena);
-	n->committed = arena->committed;
-	n->large_bytes = arena->large_bytes;
-	n->pending = __atomic_load_n(&arena->pending, __ATOMIC_RELAXED);
-	n->lost = __atomic_load_n(&arena->lost, __ATOMIC_RELAXED);
-	n->record_bytes = 0;
+	bytes = arena->large_bytes;
 	for (i = 0; i < SHARDS; i++) {
 		lath_spin_lock(&arena->shard[i].lock);
 		for (c = 0; c < SLAB_CLASSES; c++)
-			n->record_bytes += (u64)arena->shard[i].slots[c] * lath_slab_slot_size(c);
+			bytes += (u64)arena->shard[i].slots[c] * lath_slab_slot_size(c);
 		lath_spin_unlock(&arena->shard[i].lock);
 	}
+	*used += bytes;
+	stats->committed += arena->committed;
+	stats->pending_bytes += __atomic_load_n(&arena->pending, __ATOMIC_RELAXED);
+	stats->lost_bytes += __atomic_load_n(&arena->lost, __ATOMIC_RELAXED);
 	/* min: slots that are handed out meanwhile are in the first number only */
-	n->free_bytes =
-		arena->committed - min(arena->committed, n->record_bytes + arena->large_bytes);
+	stats->free_bytes += arena->committed - min(arena->committed, bytes);
 	runs_unlock(arena);
 }
 

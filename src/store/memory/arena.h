@@ -72,15 +72,6 @@ struct arena_shard {
 	u64 next_version; /* made unique by the shard's number in the low bits */
 } __attribute__((aligned(64)));
 
-struct arena_numbers {
-	u64 committed;	  /* taken from the machine */
-	u64 record_bytes; /* slots handed out, by their size */
-	u64 large_bytes;  /* runs handed out */
-	u64 pending;	  /* of both: retired, waiting for a grace period */
-	u64 lost;	  /* retired while there was no memory for a batch: never freed */
-	u64 free_bytes;	  /* committed, but neither handed out nor part of the unit table */
-};
-
 struct arena;
 
 /* Functions for memory that several processes share. Each process has its own copy of this struct,
@@ -169,8 +160,9 @@ void lath_arena_node_free(void *ctx, void *block, size_t size);
 
 /* Returns the size of a slot or run in bytes, as allocated. */
 u64 lath_arena_size(const struct arena *arena, u64 place);
-/* Fills in the figures. Takes the lock of the runs and, in it, those of the shards. */
-void lath_arena_numbers(struct arena *arena, struct arena_numbers *numbers);
+/* Adds the arena's memory to the statistics, and to *used what is handed out. Takes the lock of the
+ * runs and, in it, those of the shards. */
+void lath_arena_figures(struct arena *arena, struct lath_store_stats *stats, uint64_t *used);
 
 /* ---- retired memory ---- */
 
@@ -198,8 +190,6 @@ u32 lath_slab_slot_size(unsigned int class);
 int lath_slot_alloc(struct arena *arena, u64 size, u64 *place);
 /* Frees a slot of the slab that begins at unit `first`, in a call. */
 void lath_slot_free(struct arena *arena, u32 first, u64 place);
-/* Returns the number of slots of a slab. */
-u32 lath_slab_slots(const struct unit *slab);
 /* After the death of a process: the marked slots are handed out, the others free. */
 void lath_slab_restore(struct arena *arena, u32 first, const u64 *mark);
 
@@ -208,8 +198,6 @@ struct arena_shard *lath_arena_shard(struct arena *arena);
 /* Makes the calling thread take slots from this shard. Returns the number of the shard it used
  * before. */
 unsigned int lath_arena_borrow_shard(unsigned int number);
-/* Returns the number of the shard that a place belongs to. */
-unsigned int lath_arena_shard_of(const struct arena *arena, u64 place);
 /* Returns a version that was never returned before. */
 u64 lath_arena_version(struct arena *arena);
 /* Compaction. arena_mark_sparse: marks the slabs that would not be needed if the others were full;
@@ -268,14 +256,14 @@ int lath_run_alloc(struct arena *arena, u32 len, const struct unit *as, u32 *fir
 void lath_run_free(struct arena *arena, u32 first);
 /* Makes len units a free run. arena->lock held; the neighbours are not free. */
 void lath_run_link(struct arena *arena, u32 first, u32 len);
-/* Sets how many bytes above the limit the calling thread may take. */
-void lath_arena_allow(u64 bytes);
+/* How many bytes above the limit the calling thread may take: 0, but while it loads a snapshot. */
+extern __thread u64 lath_arena_allowance;
 /* Returns whether the limit does not permit another block. */
 bool lath_arena_is_full(struct arena *arena);
 
 /* Returns whole free blocks to the machine. Returns the number of bytes. */
 u64 lath_arena_release(struct arena *arena);
-/* Commits this many more bytes and touches them. 0 | -ENOMEM | -ENOSPC (the limit) */
+/* Commits this many more bytes, not 0, and touches them. 0 | -ENOMEM | -ENOSPC (the limit) */
 int lath_arena_prefault(struct arena *arena, u64 bytes);
 
 /* ---- pages.c: memory of the machine ---- */
@@ -301,8 +289,8 @@ int lath_pages_populate(char *from, u64 size, bool huge);
 /* Returns the memory to the machine; its content is lost. 0 | -errno */
 int lath_pages_give_back(char *from, u64 size);
 
-/* Adds the resident bytes of an address range, and those on pages of 2 MiB or more, from
- * /proc/self/smaps. 0 | -errno */
-int lath_pages_coverage(const char *base, u64 size, u64 *resident, u64 *huge);
+/* Adds the resident bytes of an address range, and those on pages of 2 MiB or more, to the
+ * statistics, from /proc/self/smaps. 0 | -errno */
+int lath_pages_coverage(const char *base, u64 size, struct lath_store_stats *stats);
 
 #endif /* LATH_STORE_ARENA_H */

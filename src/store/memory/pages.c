@@ -7,8 +7,10 @@
 #include "store/memory/arena.h"
 #include "store/memory/reason.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -25,12 +27,11 @@
 
 /* ---- available memory ---- */
 
-/* Returns the number that follows `key` in a file of lines; without a key, the first number. ~0:
- * there is none ("max"). */
-static u64 number_in(const char *root, const char *dir, const char *name, const char *key)
+/* Returns the number that follows `key` in a file of lines; without a key, the first number. If there
+ * is none ("max"): n. */
+static u64 number_in(const char *root, const char *dir, const char *name, const char *key, u64 n)
 {
 	char path[PATH_MAX], line[256];
-	u64 n = ~0ull;
 	FILE *file;
 
 	if (snprintf(path, sizeof(path), "%s%s/%s", root, dir, name) >= (int)sizeof(path))
@@ -68,15 +69,13 @@ static u64 group_available(const char *root, const struct group_files *files, co
 	if (snprintf(dir, sizeof(dir), "%s%s", files->mount, group) >= (int)sizeof(dir))
 		return least;
 	for (;;) {
-		u64 limit = number_in(root, dir, files->limit, ""), used = 0, cache;
+		u64 limit = number_in(root, dir, files->limit, "", ~0ull), used, cache;
 
 		if (limit != ~0ull) {
-			used = number_in(root, dir, files->used, "");
-			used = used == ~0ull ? 0 : used;
-			cache = number_in(root, dir, "memory.stat",
-					  files->cache); /* the kernel reclaims it on demand */
-			cache = cache == ~0ull ? 0 : min(cache, used);
-			used -= cache;
+			used = number_in(root, dir, files->used, "", 0);
+			/* the kernel reclaims it on demand */
+			cache = number_in(root, dir, "memory.stat", files->cache, 0);
+			used -= min(cache, used);
 			used = min(limit, used);
 			least = min(least, limit - used);
 		}
@@ -90,7 +89,7 @@ static u64 group_available(const char *root, const struct group_files *files, co
 
 u64 lath_pages_available(const char *root)
 {
-	u64 kb = number_in(root, "/proc", "meminfo", "MemAvailable:"),
+	u64 kb = number_in(root, "/proc", "meminfo", "MemAvailable:", ~0ull),
 	    least = kb == ~0ull ? kb : kb << 10;
 	char path[PATH_MAX], line[PATH_MAX + 64];
 	FILE *file;
@@ -127,18 +126,13 @@ struct nodes {
 	u64 bit[NODES / 64];
 };
 
-static bool has_node(const struct nodes *nodes, unsigned long n)
-{
-	return n < NODES && nodes->bit[n / 64] >> n % 64 & 1;
-}
-
 /* Reads a decimal number at *text, and moves *text behind it; ~0: there is none. */
 static unsigned long read_node(const char **text)
 {
-	unsigned long n = ~0ul;
+	char *end;
+	unsigned long n = isdigit((u8) * *text) ? strtoul(*text, &end, 10) : ~0ul;
 
-	for (; **text >= '0' && **text <= '9'; ++*text)
-		n = (n == ~0ul ? 0 : min(n, NODES)) * 10 + (unsigned long)(**text - '0');
+	*text = n == ~0ul ? *text : end;
 	return n;
 }
 
@@ -161,7 +155,7 @@ static bool read_nodes(const char *text, const struct nodes *allowed, struct nod
 		if (first > last || last >= NODES)
 			return false;
 		for (; first <= last; first++) {
-			if (!has_node(allowed, first))
+			if (!(allowed->bit[first / 64] >> first % 64 & 1))
 				return false;
 			nodes->bit[first / 64] |= 1ull << first % 64;
 		}
@@ -243,14 +237,10 @@ int lath_pages_reserve(char **base, u64 *size, const struct lath_store_options *
 	LATH_ASSERT(!((uintptr_t)*base % BLOCK));
 	madvise(*base, *size, options->pages == LATH_PAGES_SMALL ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
 	madvise(*base, *size, MADV_DONTDUMP);
-	if (options->numa) {
-		ret = lath_pages_numa(*base, *size, options->numa);
-		if (ret) {
-			munmap(*base, *size);
-			return ret;
-		}
-	}
-	return 0;
+	ret = options->numa ? lath_pages_numa(*base, *size, options->numa) : 0;
+	if (ret)
+		munmap(*base, *size);
+	return ret;
 }
 
 bool lath_pages_try_hugetlb(char *block)
@@ -319,7 +309,7 @@ int lath_pages_give_back(char *from, u64 size)
 	return madvise(from, size, MADV_DONTNEED) ? -errno : 0;
 }
 
-int lath_pages_coverage(const char *base, u64 size, u64 *resident, u64 *huge)
+int lath_pages_coverage(const char *base, u64 size, struct lath_store_stats *stats)
 {
 	FILE *smaps = fopen("/proc/self/smaps", "re");
 	char line[256];
@@ -334,12 +324,12 @@ int lath_pages_coverage(const char *base, u64 size, u64 *resident, u64 *huge)
 			inside = from >= (u64)(uintptr_t)base && to <= (u64)(uintptr_t)base + size;
 		} else if (inside) {
 			if (sscanf(line, "Rss: %" SCNu64 " kB", &kb) == 1)
-				*resident += kb << 10;
+				stats->resident += kb << 10;
 			else if (sscanf(line, "AnonHugePages: %" SCNu64 " kB", &kb) == 1 ||
 				 sscanf(line, "ShmemPmdMapped: %" SCNu64 " kB", &kb) == 1)
-				*huge += kb << 10;
+				stats->huge += kb << 10;
 			else if (sscanf(line, "Private_Hugetlb: %" SCNu64 " kB", &kb) == 1)
-				*huge += kb << 10, *resident += kb << 10;
+				stats->huge += kb << 10, stats->resident += kb << 10;
 		}
 	}
 	fclose(smaps);

@@ -23,11 +23,6 @@ int lath_refuse(int ret, const char *format, ...)
 	return ret;
 }
 
-bool lath_store_said(void)
-{
-	return said;
-}
-
 int lath_store_reason_add(int ret, const char *text)
 {
 	size_t size = strlen(reason);
@@ -42,10 +37,13 @@ void lath_store_reason_begin(void)
 	said = false;
 }
 
-void lath_store_reason_copy(char *why, size_t size)
+int lath_store_reason_end(int ret, const char *spec, char *why, size_t size)
 {
+	if (ret && !said) /* -EBADMSG without a reason: of a repair */
+		lath_refuse(ret, "%s: %s", spec, ret == -EBADMSG ? "damaged" : strerror(-ret));
 	if (why && size)
 		snprintf(why, size, "%s", said ? reason : "");
+	return ret;
 }
 
 const char *lath_store_reason(void)

@@ -11,16 +11,13 @@
 /* Stores the reason for the calling thread; a later one of the same call replaces it. Returns
  * ret. */
 int lath_refuse(int ret, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* As lath_refuse(), unless the call has a reason already. */
-#define store_refuse_if_silent(ret, ...) (lath_store_said() ? (ret) : lath_refuse(ret, __VA_ARGS__))
-/* Returns whether the current call has a reason. */
-bool lath_store_said(void);
 /* Appends to the reason of the current call. Returns ret. */
 int lath_store_reason_add(int ret, const char *text);
 /* Begins a call: it has no reason yet. That of the previous call remains readable. */
 void lath_store_reason_begin(void);
-/* Copies the reason of the current call; "" if it has none. why may be NULL. */
-void lath_store_reason_copy(char *why, size_t size);
+/* Ends a call on the store `spec`: an error has a reason from here on. Copies it to why, which may be
+ * NULL; "" if there is none. Returns ret. */
+int lath_store_reason_end(int ret, const char *spec, char *why, size_t size);
 
 /* Makes a system call again while a signal interrupts it. */
 #define UNINTERRUPTED(call)                              \

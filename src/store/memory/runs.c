@@ -10,12 +10,7 @@
 
 /* ---- the limit ---- */
 
-static __thread u64 allowance;
-
-void lath_arena_allow(u64 bytes)
-{
-	allowance = bytes;
-}
+__thread u64 lath_arena_allowance;
 
 bool lath_arena_is_full(struct arena *arena)
 {
@@ -23,7 +18,7 @@ bool lath_arena_is_full(struct arena *arena)
 
 	/* both arenas of a store count in one number: either may use up the limit */
 	LATH_ASSERT(arena->all_committed && !(more % BLOCK));
-	return arena->limit && more > arena->limit + allowance;
+	return arena->limit && more > arena->limit + lath_arena_allowance;
 }
 
 /* ---- runs; arena->lock held ---- */
@@ -85,10 +80,9 @@ static int commit(struct arena *arena, u32 first, u32 len)
 		return 0;
 	if (memory_refused())
 		return -ENOMEM;
-	/* count first, ask the machine then: so that two threads do not exceed the limit together
-	 */
+	/* count first, ask the machine then: two threads do not exceed the limit together */
 	if (__atomic_add_fetch(arena->all_committed, need * BLOCK, __ATOMIC_RELAXED) >
-		    arena->limit + allowance &&
+		    arena->limit + lath_arena_allowance &&
 	    arena->limit) {
 		__atomic_fetch_sub(arena->all_committed, need * BLOCK, __ATOMIC_RELAXED);
 		lath_probe(refusal, arena, need * BLOCK);
@@ -115,29 +109,26 @@ static int commit(struct arena *arena, u32 first, u32 len)
  * -ENOSPC */
 static int run_take(struct arena *arena, u32 len, u32 *out)
 {
-	u32 first = run_find(arena, len), have;
+	u32 run = run_find(arena, len), first = run ? run : arena->fresh_unit, have;
 	int ret;
 
 	LATH_ASSERT(runs_locked(arena) && len);
-	if (!first) { /* no free run fits: units that were never used */
-		if (len > arena->units - arena->fresh_unit)
-			return arena->limit ? -ENOSPC : -ENOMEM;
-		ret = commit(arena, arena->fresh_unit, len);
-		if (ret)
-			return ret;
-		*out = arena->fresh_unit;
-		arena->fresh_unit += len;
-		return 0;
-	}
+	/* no free run fits: units that were never used */
+	if (!run && len > arena->units - first)
+		return arena->limit ? -ENOSPC : -ENOMEM;
 	ret = commit(arena, first, len);
 	if (ret)
 		return ret;
+	*out = first;
+	if (!run) {
+		arena->fresh_unit += len;
+		return 0;
+	}
 	have = arena->unit[first].len;
 	LATH_ASSERT(have >= len && first + (u64)have <= arena->fresh_unit);
 	run_unlink(arena, first);
 	if (have > len) /* what is left over is a free run again */
 		lath_run_link(arena, first + len, have - len);
-	*out = first;
 	return 0;
 }
 
@@ -189,11 +180,8 @@ void lath_run_free(struct arena *arena, u32 first)
 		run_unlink(arena, next);
 	}
 	if (first > arena->first_unit &&
-	    (arena->unit[first - 1].kind == UNIT_END ||
-	     (arena->unit[first - 1].kind == UNIT_FREE && arena->unit[first - 1].len == 1))) {
-		u32 before =
-			first - 1 -
-			(arena->unit[first - 1].kind == UNIT_END ? arena->unit[first - 1].back : 0);
+	    (u[-1].kind == UNIT_END || (u[-1].kind == UNIT_FREE && u[-1].len == 1))) {
+		u32 before = first - 1 - u[-1].back;
 
 		len += arena->unit[before].len;
 		run_unlink(arena, before);
@@ -242,28 +230,24 @@ u64 lath_arena_release(struct arena *arena)
 
 int lath_arena_prefault(struct arena *arena, u64 bytes)
 {
-	u64 from, len = 0;
+	u64 len = round_up(bytes, BLOCK), from, table, table_end;
 	int ret;
 
 	runs_lock(arena);
 	from = (u64)arena->fresh_unit << UNIT_SHIFT;
-	ret = bytes > (arena->reserved - from) / BLOCK * BLOCK ? -ENOMEM : 0;
-	if (!ret)
-		len = round_up(bytes, BLOCK);
-	if (len)
-		ret = commit(arena, arena->fresh_unit, (u32)(len >> UNIT_SHIFT));
+	ret = bytes > (arena->reserved - from) / BLOCK * BLOCK
+		      ? -ENOMEM
+		      : commit(arena, arena->fresh_unit, (u32)(len >> UNIT_SHIFT));
 	runs_unlock(arena);
-	LATH_ASSERT(ret || len <= arena->reserved - from);
+	if (ret)
+		return ret;
+	LATH_ASSERT(len <= arena->reserved - from);
 	/* not locked: to touch pages takes long, and harms nobody who uses them in the meantime */
-	if (!ret && len) {
-		/* and the part of the unit table that will describe them */
-		u64 table = (from >> UNIT_SHIFT) * sizeof(struct unit) / BLOCK * BLOCK;
-		u64 table_end = round_up(((from + len) >> UNIT_SHIFT) * sizeof(struct unit), BLOCK);
-
-		ret = lath_pages_populate(arena->base + from, len, !arena->small_pages);
-		if (!ret)
-			ret = lath_pages_populate(arena->base + table, table_end - table,
-						  !arena->small_pages);
-	}
-	return ret;
+	ret = lath_pages_populate(arena->base + from, len, !arena->small_pages);
+	if (ret)
+		return ret;
+	/* and the part of the unit table that will describe them */
+	table = (from >> UNIT_SHIFT) * sizeof(struct unit) / BLOCK * BLOCK;
+	table_end = round_up(((from + len) >> UNIT_SHIFT) * sizeof(struct unit), BLOCK);
+	return lath_pages_populate(arena->base + table, table_end - table, !arena->small_pages);
 }

@@ -5,16 +5,10 @@
  */
 #include "store/memory/arena.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-#define CHECK_ADDRESSES 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define CHECK_ADDRESSES 1
-#endif
-#endif
-#ifdef CHECK_ADDRESSES
+#if __has_include(<sanitizer/asan_interface.h>)
 #include <sanitizer/asan_interface.h>
-/* In shared memory nothing is poisoned: other processes would not know of it. */
+/* Nothing, but with AddressSanitizer. In shared memory nothing is poisoned: other processes would
+ * not know of it. */
 #define poison(a, p, n) ((a)->backing ? (void)0 : ASAN_POISON_MEMORY_REGION(p, n))
 #define unpoison(a, p, n) ((a)->backing ? (void)0 : ASAN_UNPOISON_MEMORY_REGION(p, n))
 #else
@@ -51,7 +45,7 @@ static u32 slab_units(u32 size)
 	return size <= 2048 ? 1 : size <= 8192 ? 4 : 16;
 }
 
-u32 lath_slab_slots(const struct unit *slab)
+static u32 slab_slots(const struct unit *slab)
 {
 	LATH_ASSERT(slab->kind == UNIT_SLAB && slab->len);
 	return (u32)(((u64)slab->len << UNIT_SHIFT) / lath_slab_slot_size(slab->class));
@@ -78,11 +72,6 @@ unsigned int lath_arena_borrow_shard(unsigned int number)
 	return own;
 }
 
-unsigned int lath_arena_shard_of(const struct arena *arena, u64 place)
-{
-	return unit_of(arena, place)->shard;
-}
-
 struct arena_shard *lath_arena_shard(struct arena *arena)
 {
 	return &arena->shard[shard_number()];
@@ -104,7 +93,7 @@ static void partial_link(struct arena *arena, struct arena_shard *shard, u32 fir
 	struct unit *slab = &arena->unit[first];
 
 	LATH_ASSERT(lath_spin_mine(&shard->lock) && shard == &arena->shard[slab->shard]);
-	LATH_ASSERT(slab->kind == UNIT_SLAB && !slab->flags && slab->used < lath_slab_slots(slab));
+	LATH_ASSERT(slab->kind == UNIT_SLAB && !slab->flags && slab->used < slab_slots(slab));
 	unit_link(arena, &shard->partial[slab->class], first);
 	WRITE_ONCE(slab->flags, slab->flags | SLAB_LINKED);
 }
@@ -119,8 +108,7 @@ static void partial_unlink(struct arena *arena, struct arena_shard *shard, u32 f
 	WRITE_ONCE(slab->flags, (u8)(slab->flags & ~SLAB_LINKED));
 }
 
-/* Takes a slot from the first slab of the class with a free one; there is one. Returns its place.
- */
+/* Takes a slot from the first slab of the class with a free one; there is one. */
 static u64 slot_take(struct arena *arena, struct arena_shard *shard, unsigned int class)
 {
 	u32 first = shard->partial[class], size = lath_slab_slot_size(class), i;
@@ -129,7 +117,7 @@ static u64 slot_take(struct arena *arena, struct arena_shard *shard, unsigned in
 
 	LATH_ASSERT(lath_spin_mine(&shard->lock) && slab->kind == UNIT_SLAB &&
 		    slab->flags == SLAB_LINKED && slab->class == class);
-	LATH_ASSERT(slab->used < lath_slab_slots(slab) && slab->free <= slab->fresh);
+	LATH_ASSERT(slab->used < slab_slots(slab) && slab->free <= slab->fresh);
 	/* a slot that was freed, before one that was never used: its memory is warm */
 	if (slab->free) {
 		i = slab->free - 1;
@@ -141,11 +129,11 @@ static u64 slot_take(struct arena *arena, struct arena_shard *shard, unsigned in
 		place = ((u64)first << UNIT_SHIFT) + (u64)i * size;
 		unpoison(arena, arena_at(arena, place), size);
 	}
-	LATH_ASSERT(slab->fresh <= lath_slab_slots(slab) && i < slab->fresh);
+	LATH_ASSERT(slab->fresh <= slab_slots(slab) && i < slab->fresh);
 	slab->used++;
 	shard->slots[class]++;
 	/* full: not in the list until a slot of it is freed */
-	if (!slab->free && slab->fresh == lath_slab_slots(slab))
+	if (!slab->free && slab->fresh == slab_slots(slab))
 		partial_unlink(arena, shard, first);
 	return place;
 }
@@ -193,17 +181,17 @@ void lath_slot_free(struct arena *arena, u32 first, u64 place)
 	struct unit *slab = &arena->unit[first];
 	struct arena_shard *shard = &arena->shard[slab->shard];
 	u32 size = lath_slab_slot_size(slab->class);
+	u64 offset = place - ((u64)first << UNIT_SHIFT);
 	bool empty;
 
 	lath_spin_lock(&shard->lock);
 	LATH_ASSERT(slab->kind == UNIT_SLAB && !(slab->flags & SLAB_GONE));
 	LATH_ASSERT(slab->used && slab->used <= shard->slots[slab->class]);
-	LATH_ASSERT(!((place - ((u64)first << UNIT_SHIFT)) % size) &&
-		    (place - ((u64)first << UNIT_SHIFT)) / size < slab->fresh);
+	LATH_ASSERT(!(offset % size) && offset / size < slab->fresh);
 	/* the list of free slots goes through the slots themselves */
 	memcpy(arena_at(arena, place), &slab->free, sizeof(u32));
 	poison(arena, arena_at(arena, place), size);
-	slab->free = (u32)((place - ((u64)first << UNIT_SHIFT)) / size) + 1;
+	slab->free = (u32)(offset / size) + 1;
 	slab->used--;
 	shard->slots[slab->class]--;
 	/* the last slab of a class with free slots stays, so that one slot in and out costs no
@@ -226,7 +214,7 @@ void lath_slab_restore(struct arena *arena, u32 first, const u64 *mark)
 {
 	struct unit *slab = &arena->unit[first];
 	struct arena_shard *shard = &arena->shard[0];
-	u32 size = lath_slab_slot_size(slab->class), slots = lath_slab_slots(slab), i;
+	u32 size = lath_slab_slot_size(slab->class), slots = slab_slots(slab), i;
 	u64 base = (u64)first << UNIT_SHIFT;
 
 	LATH_ASSERT(slab->kind == UNIT_SLAB);
@@ -262,12 +250,11 @@ struct slab_counts {
  * more; all of them, if less than a quarter would go. arena->lock held. */
 static void count_needed(struct arena *arena, struct slab_counts *stay)
 {
-	struct slab_counts slabs;
+	struct slab_counts slabs = { 0 };
 	unsigned int s, c;
 	u32 i;
 
 	LATH_ASSERT(runs_locked(arena));
-	memset(&slabs, 0, sizeof(slabs));
 	for (i = arena->first_unit; i < arena->fresh_unit; i++)
 		if (arena->unit[i].kind == UNIT_SLAB)
 			slabs.of[arena->unit[i].shard][arena->unit[i].class]++;

@@ -8,6 +8,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+/* Makes a call of kv.h on a store in this process, else the place's of that name. */
+#define CALL(store, name, ...)                                                   \
+	(likely((store)->inside == (store)) ? lath_kv_##name(store, __VA_ARGS__) \
+					    : (store)->place->name(store, __VA_ARGS__))
+
 /* 0 | as key_check() | -EROFS */
 static inline int change_check(const struct lath_store *store, struct lath_store_key key)
 {
@@ -33,31 +38,47 @@ int lath_store_get_ref(struct lath_store *store, struct lath_store_key key,
 {
 	int ret = key_check(store, key);
 
-	return unlikely(ret) ? ret : store->place->get_ref(store, key, ref);
+	return unlikely(ret) ? ret : CALL(store, get_ref, key, ref);
 }
 
 int64_t lath_store_get(struct lath_store *store, struct lath_store_key key, void *buf, size_t room)
 {
 	int ret = key_check(store, key);
 
-	return unlikely(ret) ? ret : store->place->get(store, key, buf, room);
+	return unlikely(ret) ? ret : CALL(store, get, key, buf, room);
 }
 
 /* ---- changes ---- */
+
+/* Where a set or a delete is an update. Apart, so that those here pass their arguments on. */
+static __attribute__((noinline)) int
+set_elsewhere(struct lath_store *store, struct lath_store_key key, const void *value, size_t size)
+{
+	struct lath_store_entry want = { key, value, size, 0 };
+
+	return store->place->update(store, key, lath_decide_put, &want);
+}
 
 int lath_store_set(struct lath_store *store, struct lath_store_key key, const void *value,
 		   size_t size)
 {
 	int ret = change_check(store, key);
 
-	return unlikely(ret) ? ret : store->place->set(store, key, value, size);
+	if (unlikely(ret))
+		return ret;
+	return likely(store->inside == store) ? lath_kv_set(store, key, value, size)
+					      : set_elsewhere(store, key, value, size);
 }
 
 int lath_store_delete(struct lath_store *store, struct lath_store_key key)
 {
-	int ret = change_check(store, key);
+	int ret = change_check(store, key), seen = 0;
 
-	return unlikely(ret) ? ret : store->place->delete(store, key);
+	if (!ret && store->inside == store)
+		return lath_kv_delete(store, key);
+	if (!ret)
+		ret = store->place->update(store, key, lath_decide_delete, &seen);
+	return ret ? ret : seen ? 0 : -ENOENT;
 }
 
 int lath_store_update(struct lath_store *store, struct lath_store_key key, lath_store_update_fn fn,
@@ -65,7 +86,7 @@ int lath_store_update(struct lath_store *store, struct lath_store_key key, lath_
 {
 	int ret = change_check(store, key);
 
-	return unlikely(ret) ? ret : store->place->update(store, key, fn, arg);
+	return unlikely(ret) ? ret : CALL(store, update, key, fn, arg);
 }
 
 /* ---- decisions of the calls, for lath_store_update ---- */
@@ -179,7 +200,6 @@ static int parse_number(const struct lath_store_ref *ref, int64_t *number)
 	u64 size = ref->size, i = 0, n = 0;
 	bool minus;
 
-	/* C strings and plain text alike */
 	if (size && !text[size - 1])
 		size--;
 	minus = size && text[0] == '-';
@@ -315,7 +335,7 @@ size_t lath_store_mget(struct lath_store *store, size_t n, const struct lath_sto
 	size_t found = 0, i;
 
 	for (i = 0; i < n; i += GROUP)
-		found += store->place->mget(store, min(n - i, (size_t)GROUP), keys + i, refs + i);
+		found += CALL(store, mget, min(n - i, (size_t)GROUP), keys + i, refs + i);
 	return found;
 }
 
@@ -325,8 +345,8 @@ size_t lath_store_mget_numbers(struct lath_store *store, size_t n, const uint64_
 	struct lath_store_key numbers[GROUP];
 	size_t found = 0, i, j;
 
-	if (store->place->mget_numbers && store->keys == LATH_STORE_NUMBERS)
-		return store->place->mget_numbers(store, n, keys, refs);
+	if (store->inside == store && store->keys == LATH_STORE_NUMBERS)
+		return lath_kv_mget_numbers(store, n, keys, refs);
 	for (i = 0; i < n; i += j) {
 		for (j = 0; j < GROUP && i + j < n; j++)
 			numbers[j] = lath_key_number(keys[i + j]);
@@ -348,8 +368,8 @@ static size_t change_all(struct lath_store *store, size_t n, const struct lath_s
 		int64_t ret = -EROFS;
 
 		if (likely(!store->read_only))
-			ret = store->place->change(store, m, entries ? entries + i : NULL,
-						   entries ? NULL : keys + i, out);
+			ret = CALL(store, change, m, entries ? entries + i : NULL,
+				   entries ? NULL : keys + i, out);
 		done += (size_t)max(ret, (int64_t)0);
 		for (j = 0; ret < 0 && j < m; j++) /* none was changed */
 			out[j] = (int)ret;
@@ -375,7 +395,8 @@ int lath_store_iter_begin(struct lath_store *store, const struct lath_store_rang
 			  struct lath_store_iter **out)
 {
 	struct lath_store_iter *iter;
-	int ret = lath_kv_iter_begin(store, range, store->place->iter_size, &iter);
+	int ret = lath_kv_iter_begin(store, range, max(store->place->iter_size, sizeof(*iter)),
+				     &iter);
 
 	if (ret)
 		return ret;
@@ -390,7 +411,9 @@ int lath_store_iter_begin(struct lath_store *store, const struct lath_store_rang
 int lath_store_iter_next(struct lath_store_iter *iter, struct lath_store_key *key,
 			 struct lath_store_ref *value)
 {
-	return iter->store->place->next(iter, key, value);
+	return likely(iter->store->inside == iter->store)
+		       ? lath_kv_iter_next(iter, key, value)
+		       : iter->store->place->next(iter, key, value);
 }
 
 size_t lath_store_scan_numbers(struct lath_store *store, uint64_t from, uint64_t last,
@@ -401,7 +424,7 @@ size_t lath_store_scan_numbers(struct lath_store *store, uint64_t from, uint64_t
 	size_t n = 0;
 
 	if (store->keys == LATH_STORE_NUMBERS && max)
-		n = store->place->scan(store, from, last, keys, refs, max, &go_on);
+		n = CALL(store, scan, from, last, keys, refs, max, &go_on);
 	if (next)
 		*next = go_on;
 	return n;

@@ -52,7 +52,6 @@ int lath_refs_copy(struct lath_store_ref *refs, size_t n, struct copies **out)
 		if (!room)
 			continue;
 		memcpy(copies->data + at, refs[i].data, refs[i].size);
-		LATH_ASSERT(room <= size - at);
 		refs[i].data = copies->data + at;
 		at += room;
 	}

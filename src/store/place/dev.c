@@ -225,9 +225,7 @@ static int change_one(struct lath_store *store, u64 key, const struct lath_store
 		whole = malloc(size);
 		if (!whole)
 			return -ENOMEM;
-		if (change->size)
-			memcpy(whole, change->value, change->size);
-		memcpy(whole + change->size, change->tail, change->tail_size);
+		change_copy(change, whole);
 		set.value = (uintptr_t)whole;
 	}
 	set.size = (u32)size;
@@ -266,21 +264,6 @@ static int dev_update(struct lath_store *store, struct lath_store_key key, lath_
 	return ret;
 }
 
-static int dev_set(struct lath_store *store, struct lath_store_key key, const void *value,
-		   size_t size)
-{
-	struct lath_store_entry want = { key, value, size, 0 };
-
-	return dev_update(store, key, lath_decide_put, &want);
-}
-
-static int dev_delete(struct lath_store *store, struct lath_store_key key)
-{
-	int seen = 0, ret = dev_update(store, key, lath_decide_delete, &seen);
-
-	return ret ? ret : seen ? 0 : -ENOENT;
-}
-
 /* Makes a batch call until all elements are processed; others keep their error. */
 static void dev_batch(struct lath_store *store, unsigned long call, void *elements, size_t each,
 		      size_t n)
@@ -297,15 +280,17 @@ static void dev_batch(struct lath_store *store, unsigned long call, void *elemen
 	}
 }
 
-static int64_t dev_mset(struct lath_store *store, size_t n, const struct lath_store_entry *entries,
-			int *results)
+static int64_t dev_change(struct lath_store *store, size_t n,
+			  const struct lath_store_entry *entries, const struct lath_store_key *keys,
+			  int *results)
 {
 	struct llds_set set[GROUP];
+	struct llds_delete del[GROUP];
 	int64_t good = 0;
 	size_t i;
 
 	/* the kernel refuses an impossible length; flags ~0 make it refuse a byte key */
-	for (i = 0; i < n; i++)
+	for (i = 0; entries && i < n; i++)
 		set[i] = (struct llds_set){ .key = entries[i].key.n,
 					    .value = (uintptr_t)entries[i].value,
 					    .size = (u32)min(entries[i].size,
@@ -313,34 +298,19 @@ static int64_t dev_mset(struct lath_store *store, size_t n, const struct lath_st
 					    .flags = entries[i].key.data ? ~0u : 0,
 					    .expires = entries[i].expires,
 					    .error = -ENOMEM };
-	dev_batch(store, LLDS_MSET, set, sizeof(*set), n);
-	for (i = 0; i < n; i++)
-		good += !(results[i] = set[i].error);
-	return good;
-}
-
-static int64_t dev_mdel(struct lath_store *store, size_t n, const struct lath_store_key *keys,
-			int *results)
-{
-	struct llds_delete del[GROUP];
-	int64_t good = 0;
-	size_t i;
-
-	for (i = 0; i < n; i++)
+	for (i = 0; !entries && i < n; i++)
 		del[i] = (struct llds_delete){ .key = keys[i].n,
 					       .flags = keys[i].data ? ~0u : 0,
 					       .error = -ENOMEM };
-	dev_batch(store, LLDS_MDELETE, del, sizeof(*del), n);
-	for (i = 0; i < n; i++)
-		good += !(results[i] = del[i].error);
+	if (entries)
+		dev_batch(store, LLDS_MSET, set, sizeof(*set), n);
+	else
+		dev_batch(store, LLDS_MDELETE, del, sizeof(*del), n);
+	for (i = 0; i < n; i++) {
+		results[i] = entries ? set[i].error : del[i].error;
+		good += !results[i];
+	}
 	return good;
-}
-
-static int64_t dev_change(struct lath_store *store, size_t n,
-			  const struct lath_store_entry *entries, const struct lath_store_key *keys,
-			  int *results)
-{
-	return entries ? dev_mset(store, n, entries, results) : dev_mdel(store, n, keys, results);
 }
 
 /* ---- in order ---- */
@@ -406,11 +376,8 @@ const struct store_place lath_place_dev = {
 	.get_ref = dev_get_ref,
 	.mget = dev_mget,
 	.scan = dev_scan,
-	.set = dev_set,
-	.delete = dev_delete,
 	.update = dev_update,
 	.change = dev_change,
-	.iter_size = sizeof(struct lath_store_iter),
 	.next = dev_next,
 	.stats = dev_stats,
 };

@@ -18,7 +18,7 @@ static int save_to(struct lath_store *store, struct store_file *file, bool *plac
 	struct replacement new;
 	int ret;
 
-	LATH_ASSERT(file->lock >= 0);
+	LATH_ASSERT(file->lock.fd >= 0);
 	*placed = false;
 	ret = lath_replace_begin(file, &new);
 	if (ret)
@@ -30,8 +30,7 @@ static int save_to(struct lath_store *store, struct store_file *file, bool *plac
 		return ret;
 	}
 	lath_replace_abort(file, &new);
-	return lath_refuse(ret, "%s: %s", file->label,
-			   ret == -EINTR ? "interrupted" : strerror(-ret));
+	return lath_file_failed(file, "", ret);
 }
 
 /* Saves to the store's own file. One save at a time: otherwise an older state could replace a newer
@@ -85,7 +84,7 @@ int lath_store_save(struct lath_store *store, const char *path, lath_store_progr
 	if (!store->inside)
 		return lath_refuse(-EOPNOTSUPP, "%s: cannot be saved", store->place->scheme);
 	ret = lath_file_resolve(&file, path);
-	if (!ret && store->file && lath_file_same(&file.dir_id, &store->file->dir_id) &&
+	if (!ret && store->file && lath_file_same(&file.dir.id, &store->file->dir.id) &&
 	    !strcmp(file.name, store->file->name)) {
 		ret = save_own(store, &placed, progress, arg);
 	} else if (!ret) { /* another file: locked for this call alone */
@@ -194,8 +193,8 @@ int lath_store_leave(struct lath_store *store)
 }
 
 const struct store_place lath_place_file = {
-	PLACE_HERE,
 	.scheme = "file",
 	.open = file_open,
 	.close = lath_here_close,
+	.stats = lath_here_stats,
 };

@@ -27,15 +27,18 @@ struct file_id {
 	struct timespec written;
 };
 
+/* A descriptor (-1: none), and what it refers to: programs close descriptors that they do not know. */
+struct held {
+	int fd;
+	struct file_id id;
+};
+
 struct store_file {
 	char label[256]; /* the path as given, for messages */
 	char name[NAME_MAX + 1];
-	int dir; /* O_PATH; -1: none */
-	struct file_id dir_id;
+	struct held dir;     /* O_PATH */
 	struct file_id seen; /* the snapshot when it was last read or written */
-	/* the lock */
-	int lock, member; /* -1: none */
-	struct file_id lock_id, member_id;
+	struct held lock, member;
 	pid_t owner; /* the process whose number this process wrote into the lock file */
 	bool swept;  /* files of killed saves have been removed since it was locked */
 };
@@ -57,11 +60,6 @@ int lath_file_look(const struct store_file *file, struct stat *stat);
 int lath_file_open(const struct store_file *file, struct stat *stat);
 struct file_id lath_file_id_of(const struct stat *stat);
 bool lath_file_same(const struct file_id *a, const struct file_id *b);
-/* Returns whether both are the same file with the same content, or both none. */
-bool lath_file_unchanged(const struct file_id *a, const struct file_id *b);
-/* Returns whether the descriptor is open and still refers to this file: programs close descriptors
- * that they do not know. */
-bool lath_file_still(int fd, const struct file_id *id);
 /* Returns whether the name in the directory refers to the descriptor's file. */
 bool lath_file_named(const struct store_file *file, int fd, const char *name);
 

@@ -24,39 +24,48 @@ bool lath_file_same(const struct file_id *a, const struct file_id *b)
 	return a->dev == b->dev && a->ino == b->ino;
 }
 
-bool lath_file_unchanged(const struct file_id *a, const struct file_id *b)
-{
-	return lath_file_same(a, b) && a->size == b->size &&
-	       a->written.tv_sec == b->written.tv_sec && a->written.tv_nsec == b->written.tv_nsec;
-}
-
-bool lath_file_still(int fd, const struct file_id *id)
+/* Keeps a descriptor and notes what it refers to. 0 | -errno, that of the open if fd is -1 */
+static int hold(struct held *held, int fd)
 {
 	struct stat stat;
-	struct file_id now;
 
+	held->fd = fd;
 	if (fd < 0 || fstat(fd, &stat))
-		return false;
-	now = lath_file_id_of(&stat);
-	return lath_file_same(&now, id);
+		return -errno;
+	held->id = lath_file_id_of(&stat);
+	return 0;
+}
+
+/* Returns whether the descriptor is open and still refers to the file. */
+static bool still_held(const struct held *held)
+{
+	struct held now;
+
+	return held->fd >= 0 && !hold(&now, held->fd) && lath_file_same(&now.id, &held->id);
+}
+
+static void let_go(struct held *held)
+{
+	if (still_held(held))
+		close(held->fd);
+	held->fd = -1;
 }
 
 static void take_label(struct store_file *file, const char *path)
 {
 	size_t size = strlen(path);
+	bool fits = size < sizeof(file->label);
 
 	/* the end of a long path tells more than its begin */
-	if (size < sizeof(file->label))
-		memcpy(file->label, path, size + 1);
-	else
-		snprintf(file->label, sizeof(file->label), "...%s",
-			 path + size - sizeof(file->label) + 4);
+	snprintf(file->label, sizeof(file->label), "%s%s", fits ? "" : "...",
+		 fits ? path : path + size - sizeof(file->label) + 4);
 }
 
 int lath_file_failed(const struct store_file *file, const char *what, int error)
 {
 	LATH_ASSERT(error < 0);
-	return lath_refuse(error, "%s%s: %s", file->label, what, strerror(-error));
+	return lath_refuse(error, "%s%s: %s", file->label, what,
+			   error == -EINTR ? "interrupted" : strerror(-error));
 }
 
 static int check_kind(const struct store_file *file, const struct stat *stat)
@@ -74,7 +83,7 @@ static int check_kind(const struct store_file *file, const struct stat *stat)
 					      : "something else");
 }
 
-/* Resolves a path from file->dir (at first the working directory): its directory becomes file->dir,
+/* Resolves a path from file->dir.fd (at first the working directory): its directory becomes file->dir.fd,
  * its last component file->name. 0 | -errno */
 static int enter(struct store_file *file, char *path)
 {
@@ -82,7 +91,6 @@ static int enter(struct store_file *file, char *path)
 	const char *name = slash ? slash + 1 : path, *dir = slash == path ? "/"
 							    : slash	  ? path
 									  : ".";
-	struct stat stat;
 	int fd;
 
 	LATH_ASSERT(!strchr(name, '/'));
@@ -91,16 +99,12 @@ static int enter(struct store_file *file, char *path)
 	memcpy(file->name, name, strlen(name) + 1);
 	if (slash && slash != path)
 		*slash = '\0';
-	fd = openat(file->dir < 0 ? AT_FDCWD : file->dir, dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	fd = openat(file->dir.fd < 0 ? AT_FDCWD : file->dir.fd, dir,
+		    O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	if (file->dir >= 0)
-		close(file->dir);
-	file->dir = fd;
-	if (fstat(fd, &stat))
-		return -errno;
-	file->dir_id = lath_file_id_of(&stat);
-	return 0;
+	let_go(&file->dir);
+	return hold(&file->dir, fd);
 }
 
 /* Refuses, as fs.protected_symlinks of the kernel, a symbolic link of another user in a sticky
@@ -110,7 +114,8 @@ static int check_link(const struct store_file *file)
 	const mode_t shared = S_ISVTX | 0002;
 	struct stat dir, link;
 
-	if (fstat(file->dir, &dir) || fstatat(file->dir, file->name, &link, AT_SYMLINK_NOFOLLOW))
+	if (fstat(file->dir.fd, &dir) ||
+	    fstatat(file->dir.fd, file->name, &link, AT_SYMLINK_NOFOLLOW))
 		return lath_file_failed(file, "", -errno);
 	if ((dir.st_mode & shared) == shared && link.st_uid != geteuid() &&
 	    link.st_uid != dir.st_uid)
@@ -124,10 +129,10 @@ static int check_link(const struct store_file *file)
 /* Reads the symbolic link file->name. 1 (to) | 0: it is none | -errno */
 static int read_link(const struct store_file *file, char *to, size_t size)
 {
-	ssize_t n = readlinkat(file->dir, file->name, to, size);
+	ssize_t n = readlinkat(file->dir.fd, file->name, to, size);
 	int ret;
 
-	LATH_ASSERT(file->dir >= 0 && file->name[0]);
+	LATH_ASSERT(file->dir.fd >= 0 && file->name[0]);
 	if (n < 0)
 		return errno == EINVAL || errno == ENOENT ? 0 : lath_file_failed(file, "", -errno);
 	if ((size_t)n == size)
@@ -145,7 +150,7 @@ int lath_file_resolve(struct store_file *file, const char *path)
 	int ret;
 
 	memset(file, 0, sizeof(*file));
-	file->dir = file->lock = file->member = -1;
+	file->dir.fd = file->lock.fd = file->member.fd = -1;
 	take_label(file, path);
 	if (!*path)
 		return lath_refuse(-EINVAL, "a file needs a path");
@@ -171,15 +176,13 @@ int lath_file_resolve(struct store_file *file, const char *path)
 
 void lath_file_forget(struct store_file *file)
 {
-	if (lath_file_still(file->dir, &file->dir_id))
-		close(file->dir);
-	file->dir = -1;
+	let_go(&file->dir);
 }
 
 int lath_file_look(const struct store_file *file, struct stat *stat)
 {
-	LATH_ASSERT(file->dir >= 0);
-	if (fstatat(file->dir, file->name, stat, AT_SYMLINK_NOFOLLOW))
+	LATH_ASSERT(file->dir.fd >= 0);
+	if (fstatat(file->dir.fd, file->name, stat, AT_SYMLINK_NOFOLLOW))
 		return errno == ENOENT ? -ENOENT : lath_file_failed(file, "", -errno);
 	return check_kind(file, stat);
 }
@@ -191,7 +194,7 @@ int lath_file_open(const struct store_file *file, struct stat *stat)
 
 	if (ret)
 		return ret == -ENOENT ? lath_file_failed(file, "", ret) : ret;
-	fd = openat(file->dir, file->name,
+	fd = openat(file->dir.fd, file->name,
 		    O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return lath_file_failed(file, "", -errno);
@@ -223,15 +226,10 @@ int lath_file_open(const struct store_file *file, struct stat *stat)
 
 static int lock_name(const struct store_file *file, char *name)
 {
-	static const char end[] = ".lock";
-	size_t size = strlen(file->name);
-
-	LATH_ASSERT(size);
-	if (size + sizeof(end) > NAME_MAX + 1)
-		return lath_file_failed(file, ".lock", -ENAMETOOLONG);
-	memcpy(name, file->name, size);
-	memcpy(name + size, end, sizeof(end));
-	return 0;
+	LATH_ASSERT(file->name[0]);
+	return snprintf(name, NAME_MAX + 1, "%s.lock", file->name) > NAME_MAX
+		       ? lath_file_failed(file, ".lock", -ENAMETOOLONG)
+		       : 0;
 }
 
 static int set_lock(int fd, int command, short type)
@@ -257,13 +255,12 @@ static long owner_in(int fd)
 
 static int busy(const struct store_file *file, int fd)
 {
+	char who[40] = "another process";
 	long pid = owner_in(fd);
 
 	if (pid)
-		return lath_refuse(-EBUSY, "%s: in use by process %ld (%s.lock)", file->label, pid,
-				   file->name);
-	return lath_refuse(-EBUSY, "%s: in use by another process (%s.lock)", file->label,
-			   file->name);
+		snprintf(who, sizeof(who), "process %ld", pid);
+	return lath_refuse(-EBUSY, "%s: in use by %s (%s.lock)", file->label, who, file->name);
 }
 
 static int write_owner(struct store_file *file)
@@ -271,9 +268,9 @@ static int write_owner(struct store_file *file)
 	char text[LOCK_SIZE + 1];
 	ssize_t n;
 
-	LATH_ASSERT(file->lock >= 0);
+	LATH_ASSERT(file->lock.fd >= 0);
 	snprintf(text, sizeof(text), LOCK_TEXT "%10u\n", (unsigned int)getpid());
-	n = UNINTERRUPTED(pwrite(file->lock, text, LOCK_SIZE, 0));
+	n = UNINTERRUPTED(pwrite(file->lock.fd, text, LOCK_SIZE, 0));
 	if (n != (ssize_t)LOCK_SIZE)
 		return lath_file_failed(file, ".lock", n < 0 ? -errno : -ENOSPC);
 	file->owner = getpid();
@@ -286,7 +283,8 @@ static void share_with_users(const struct store_file *file, int fd)
 {
 	struct stat there;
 
-	if (fstatat(file->dir, file->name, &there, AT_SYMLINK_NOFOLLOW) || !S_ISREG(there.st_mode))
+	if (fstatat(file->dir.fd, file->name, &there, AT_SYMLINK_NOFOLLOW) ||
+	    !S_ISREG(there.st_mode))
 		return;
 	if (fchown(fd, there.st_uid, there.st_gid) && fchown(fd, (uid_t)-1, there.st_gid))
 		there.st_mode &= ~(mode_t)0070;
@@ -303,9 +301,9 @@ static int open_lock(const struct store_file *file, const char *name)
 	int fd;
 
 	do {
-		fd = openat(file->dir, name, flags);
+		fd = openat(file->dir.fd, name, flags);
 		if (fd < 0 && errno == ENOENT) {
-			fd = openat(file->dir, name, flags | O_CREAT | O_EXCL, 0600);
+			fd = openat(file->dir.fd, name, flags | O_CREAT | O_EXCL, 0600);
 			made = fd >= 0;
 		}
 	} while (fd < 0 && (errno == EEXIST || errno == EINTR));
@@ -326,17 +324,16 @@ bool lath_file_named(const struct store_file *file, int fd, const char *name)
 {
 	struct stat mine, there;
 
-	return !fstat(fd, &mine) && !fstatat(file->dir, name, &there, AT_SYMLINK_NOFOLLOW) &&
+	return !fstat(fd, &mine) && !fstatat(file->dir.fd, name, &there, AT_SYMLINK_NOFOLLOW) &&
 	       mine.st_dev == there.st_dev && mine.st_ino == there.st_ino;
 }
 
 int lath_file_lock(struct store_file *file)
 {
 	char name[NAME_MAX + 1];
-	struct stat stat;
 	int fd, ret = lock_name(file, name), tries = LOCK_TRIES;
 
-	LATH_ASSERT(file->lock < 0);
+	LATH_ASSERT(file->lock.fd < 0);
 	if (ret)
 		return ret;
 	for (;;) {
@@ -355,11 +352,11 @@ int lath_file_lock(struct store_file *file)
 		if (ret)
 			return ret;
 	}
-	file->lock = fd;
 	file->swept = false;
-	ret = fstat(fd, &stat) ? lath_file_failed(file, ".lock", -errno) : 0;
-	file->lock_id = lath_file_id_of(&stat);
-	if (!ret)
+	ret = hold(&file->lock, fd);
+	if (ret)
+		lath_file_failed(file, ".lock", ret);
+	else
 		ret = write_owner(file);
 	if (ret)
 		lath_file_unlock(file);
@@ -370,38 +367,31 @@ void lath_file_unlock(struct store_file *file)
 {
 	char name[NAME_MAX + 1];
 
-	if (lath_file_still(file->lock, &file->lock_id)) {
-		if (!lock_name(file, name) && lath_file_named(file, file->lock, name))
-			unlinkat(file->dir, name, 0);
-		set_lock(file->lock, F_OFD_SETLK,
-			 F_UNLCK); /* explicitly: children may share the description */
-		close(file->lock);
+	if (still_held(&file->lock)) {
+		if (!lock_name(file, name) && lath_file_named(file, file->lock.fd, name))
+			unlinkat(file->dir.fd, name, 0);
+		/* explicitly: children may share the description */
+		set_lock(file->lock.fd, F_OFD_SETLK, F_UNLCK);
 	}
-	file->lock = -1;
+	let_go(&file->lock);
 }
 
 /* ---- a store's own file ---- */
 
 int lath_file_lock_family(struct store_file *file)
 {
-	struct stat stat;
 	int ret = lath_file_lock(file);
 
 	if (ret)
 		return ret;
-	LATH_ASSERT(file->lock >= 0 && file->member < 0);
-	file->member = memfd_create("lathwork member", MFD_CLOEXEC);
-	ret = file->member < 0 || fstat(file->member, &stat)
-		      ? -errno
-		      : set_lock(file->member, F_SETLK, F_WRLCK);
-	if (!ret) {
-		file->member_id = lath_file_id_of(&stat);
+	LATH_ASSERT(file->lock.fd >= 0 && file->member.fd < 0);
+	ret = hold(&file->member, memfd_create("lathwork member", MFD_CLOEXEC));
+	if (!ret)
+		ret = set_lock(file->member.fd, F_SETLK, F_WRLCK);
+	if (!ret)
 		return 0;
-	}
 	lath_file_failed(file, ".lock", ret);
-	if (file->member >= 0)
-		close(file->member);
-	file->member = -1;
+	let_go(&file->member);
 	lath_file_unlock(file);
 	return ret;
 }
@@ -437,15 +427,15 @@ static int wait_for_member(const struct store_file *file, pid_t *holder)
 {
 	unsigned int pauses = 0;
 
-	LATH_ASSERT(file->member >= 0);
+	LATH_ASSERT(file->member.fd >= 0);
 	for (;;) {
 		struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-		int ret = set_lock(file->member, F_SETLK, F_WRLCK);
+		int ret = set_lock(file->member.fd, F_SETLK, F_WRLCK);
 
 		if (ret != -EBUSY)
 			return ret;
 		*holder = file->owner;
-		if (fcntl(file->member, F_GETLK, &lock))
+		if (fcntl(file->member.fd, F_GETLK, &lock))
 			return ret;
 		if (lock.l_type == F_UNLCK) /* meanwhile */
 			continue;
@@ -463,8 +453,7 @@ static int be_member(const struct store_file *file)
 	pid_t holder;
 	int ret;
 
-	if (!lath_file_still(file->member, &file->member_id) ||
-	    !lath_file_still(file->dir, &file->dir_id))
+	if (!still_held(&file->member) || !still_held(&file->dir))
 		return lath_refuse(-EBADF, "%s: this process has closed descriptors of the store",
 				   file->label);
 	ret = wait_for_member(file, &holder);
@@ -479,9 +468,9 @@ static bool family_holds(const struct store_file *file)
 {
 	char name[NAME_MAX + 1];
 
-	return lath_file_still(file->lock, &file->lock_id) && !lock_name(file, name) &&
-	       lath_file_named(file, file->lock, name) &&
-	       !set_lock(file->lock, F_OFD_SETLK, F_WRLCK);
+	return still_held(&file->lock) && !lock_name(file, name) &&
+	       lath_file_named(file, file->lock.fd, name) &&
+	       !set_lock(file->lock.fd, F_OFD_SETLK, F_WRLCK);
 }
 
 /* Checks that no process has written the snapshot since this one, or the one it was forked from,
@@ -491,11 +480,13 @@ static int check_unchanged(const struct store_file *file)
 	struct file_id none = { 0 }, now = none;
 	struct stat stat;
 
-	if (!fstatat(file->dir, file->name, &stat, AT_SYMLINK_NOFOLLOW))
+	if (!fstatat(file->dir.fd, file->name, &stat, AT_SYMLINK_NOFOLLOW))
 		now = lath_file_id_of(&stat);
 	else if (errno != ENOENT)
 		return lath_file_failed(file, "", -errno);
-	if (lath_file_unchanged(&now, &file->seen))
+	if (lath_file_same(&now, &file->seen) && now.size == file->seen.size &&
+	    now.written.tv_sec == file->seen.written.tv_sec &&
+	    now.written.tv_nsec == file->seen.written.tv_nsec)
 		return 0;
 	return lath_refuse(-ESTALE, "%s: another process has written it since this one read it",
 			   file->label);
@@ -512,16 +503,14 @@ int lath_file_own(struct store_file *file)
 	if (held && file->owner == getpid())
 		return 0;
 	if (!held) { /* the parent has closed the store: its own lock */
-		if (lath_file_still(file->lock, &file->lock_id))
-			close(file->lock);
-		file->lock = -1;
+		let_go(&file->lock);
 		ret = lath_file_lock(file);
 	} else {
 		ret = write_owner(file);
 	}
 	if (ret)
 		return ret;
-	LATH_ASSERT(file->owner == getpid() && file->lock >= 0);
+	LATH_ASSERT(file->owner == getpid() && file->lock.fd >= 0);
 	ret = check_unchanged(file);
 	if (ret)
 		lath_file_unlock(file);
@@ -530,14 +519,10 @@ int lath_file_own(struct store_file *file)
 
 void lath_file_leave_family(struct store_file *file)
 {
-	bool member = lath_file_still(file->member, &file->member_id);
-
 	/* only the member that may write removes the lock file; the others close what they have */
-	if (member && !set_lock(file->member, F_SETLK, F_WRLCK) && family_holds(file))
+	if (still_held(&file->member) && !set_lock(file->member.fd, F_SETLK, F_WRLCK) &&
+	    family_holds(file))
 		lath_file_unlock(file);
-	else if (lath_file_still(file->lock, &file->lock_id))
-		close(file->lock);
-	if (member)
-		close(file->member);
-	file->lock = file->member = -1;
+	let_go(&file->lock);
+	let_go(&file->member);
 }

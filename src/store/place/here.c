@@ -27,9 +27,9 @@ int lath_here_populate(struct lath_store *store, u64 bytes, u64 available)
 				   " available",
 				   bytes, available);
 	/* a plain store of numbers needs index nodes only, others about half of each */
-	ret = lath_arena_prefault(&store->index, store->plain ? bytes : bytes / 2);
+	ret = lath_arena_prefault(&store->index, store->plain ? bytes : bytes - bytes / 2);
 	if (!ret && !store->plain)
-		ret = lath_arena_prefault(&store->arena, bytes / 2);
+		ret = lath_arena_prefault(&store->arena, bytes - bytes / 2);
 	return ret ? lath_refuse(ret, "prefault of %" PRIu64 " bytes: %s", bytes, strerror(-ret))
 		   : 0;
 }
@@ -68,7 +68,7 @@ int lath_here_open(struct lath_store *store, const char *rest,
 	if (!ret)
 		return 0;
 	lath_here_close(store);
-	return store_refuse_if_silent(ret, "%s", strerror(-ret));
+	return ret;
 }
 
 /* Frees the arenas, and with them the indexes, once no retired node is left. */
@@ -82,17 +82,9 @@ void lath_here_close(struct lath_store *store)
 
 int lath_here_figures(struct lath_store *store, struct lath_store_stats *stats)
 {
-	struct arena_numbers numbers, nodes;
-
-	lath_arena_numbers(&store->arena, &numbers);
-	lath_arena_numbers(&store->index, &nodes);
+	lath_arena_figures(&store->arena, stats, &stats->record_bytes);
+	lath_arena_figures(&store->index, stats, &stats->index_bytes);
 	stats->items = (u64)lath_keys_items(store);
-	stats->committed = numbers.committed + nodes.committed;
-	stats->index_bytes = nodes.record_bytes + nodes.large_bytes;
-	stats->record_bytes = numbers.record_bytes + numbers.large_bytes;
-	stats->pending_bytes = numbers.pending;
-	stats->free_bytes = numbers.free_bytes + nodes.free_bytes;
-	stats->lost_bytes = numbers.lost;
 	stats->layers = store->keys == LATH_STORE_BYTES ? lath_bytes_trees(&store->set) - 1 : 0;
 	stats->evicted = READ_ONCE(store->evicted);
 	stats->expired = READ_ONCE(store->expired);
@@ -106,16 +98,13 @@ int lath_here_stats(struct lath_store *store, struct lath_store_stats *stats)
 	int ret = lath_here_figures(store, stats);
 
 	if (!ret)
-		ret = lath_pages_coverage(store->arena.base, store->arena.reserved,
-					  &stats->resident, &stats->huge);
-	return ret ? ret
-		   : lath_pages_coverage(store->index.base, store->index.reserved, &stats->resident,
-					 &stats->huge);
+		ret = lath_pages_coverage(store->arena.base, store->arena.reserved, stats);
+	return ret ? ret : lath_pages_coverage(store->index.base, store->index.reserved, stats);
 }
 
 const struct store_place lath_place_here = {
-	PLACE_HERE,
 	.scheme = "mem",
 	.open = lath_here_open,
 	.close = lath_here_close,
+	.stats = lath_here_stats,
 };

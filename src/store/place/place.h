@@ -7,13 +7,15 @@
  *   shm     shm:   a shared object; `inside` is the store in it, which a lock protects
  *   dev     dev:   the kernel; no store is inside
  *
- * A public call checks its arguments and makes the table's (calls.c, store.c). Those without an
- * entry are made in the store inside, or there are none.
+ * A public call checks its arguments. Of a store in this process it makes that of kv.h, of others the
+ * table's (calls.c). Those without an entry are made in the store inside, or there are none.
  */
 #ifndef LATH_STORE_PLACE_H
 #define LATH_STORE_PLACE_H
 
 #include "store/kv/kv.h"
+
+struct shm; /* shm.h */
 
 struct store_place {
 	const char *scheme; /* "dev" */
@@ -23,30 +25,26 @@ struct store_place {
 	void (*close)(struct lath_store *store);
 	/* Around a call on the store inside. write: the call may change something. NULL: nothing is
 	 * needed. 0: leave() follows | -errno */
-	int (*enter)(struct lath_store *store, bool write);
-	void (*leave)(struct lath_store *store);
-	/* as in kv.h */
+	int (*enter)(struct shm *shm, bool write);
+	void (*leave)(struct shm *shm);
+	/* as in kv.h, for a store that is not in this process */
 	int64_t (*get)(struct lath_store *store, struct lath_store_key key, void *buf, size_t room);
-	int (*get_ref)(struct lath_store *store, struct lath_store_key key,
-		       struct lath_store_ref *ref);
-	size_t (*mget)(struct lath_store *store, size_t n, const struct lath_store_key *keys,
-		       struct lath_store_ref *refs);
-	size_t (*mget_numbers)(struct lath_store *store, size_t n, const uint64_t *keys,
-			       struct lath_store_ref *refs); /* NULL: by mget */
-	size_t (*scan)(struct lath_store *store, uint64_t from, uint64_t last, uint64_t *keys,
-		       struct lath_store_ref *refs, size_t max, uint64_t *next);
-	int (*set)(struct lath_store *store, struct lath_store_key key, const void *value,
-		   size_t size);
-	int (*delete)(struct lath_store *store, struct lath_store_key key);
 	int (*update)(struct lath_store *store, struct lath_store_key key, lath_store_update_fn fn,
 		      void *arg);
 	int64_t (*change)(struct lath_store *store, size_t n,
 			  const struct lath_store_entry *entries, const struct lath_store_key *keys,
 			  int *results);
-	size_t iter_size;
-	int (*begin)(struct lath_store_iter *iter); /* NULL: nothing to do */
+	int (*get_ref)(struct lath_store *store, struct lath_store_key key,
+		       struct lath_store_ref *ref);
+	size_t (*mget)(struct lath_store *store, size_t n, const struct lath_store_key *keys,
+		       struct lath_store_ref *refs);
+	size_t (*scan)(struct lath_store *store, uint64_t from, uint64_t last, uint64_t *keys,
+		       struct lath_store_ref *refs, size_t max, uint64_t *next);
 	int (*next)(struct lath_store_iter *iter, struct lath_store_key *key,
 		    struct lath_store_ref *value);
+	size_t iter_size; /* more than that of a struct lath_store_iter, or 0 */
+	int (*begin)(struct lath_store_iter *iter); /* NULL: nothing to do */
+	/* of any place */
 	int (*stats)(struct lath_store *store, struct lath_store_stats *stats);
 };
 
@@ -60,19 +58,19 @@ static inline int64_t place_enter(struct lath_store *store, bool write)
 {
 	if (!store->place->enter)
 		return store->inside ? 0 : -EOPNOTSUPP;
-	return store->place->enter(store, write);
+	return store->place->enter(store->place_data, write);
 }
 
 /* Makes a call on the store inside. Its result, or that of place_enter(). */
-#define INSIDE(store, write, call)                            \
-	({                                                    \
-		int64_t inside_ = place_enter(store, write);  \
-		if (!inside_) {                               \
-			inside_ = (call);                     \
-			if ((store)->place->leave)            \
-				(store)->place->leave(store); \
-		}                                             \
-		inside_;                                      \
+#define INSIDE(store, write, call)                                          \
+	({                                                                  \
+		int64_t inside_ = place_enter(store, write);                \
+		if (!inside_) {                                             \
+			inside_ = (call);                                   \
+			if ((store)->place->leave)                          \
+				(store)->place->leave((store)->place_data); \
+		}                                                           \
+		inside_;                                                    \
 	})
 
 /* ---- here.c: a store whose memory this process has mapped, here or inside ---- */
@@ -81,20 +79,10 @@ static inline int64_t place_enter(struct lath_store *store, bool write)
 int lath_here_populate(struct lath_store *store, u64 bytes, u64 available);
 /* Fills the statistics, except those that only the kernel knows. */
 int lath_here_figures(struct lath_store *store, struct lath_store_stats *stats);
-/* Adds to the statistics what the kernel says of an address range. 0 | -errno */
-int lath_here_pages(const char *base, u64 size, struct lath_store_stats *stats);
 int lath_here_stats(struct lath_store *store, struct lath_store_stats *stats);
 int lath_here_open(struct lath_store *store, const char *rest,
 		   const struct lath_store_options *options);
 void lath_here_close(struct lath_store *store);
-
-/* What both places in this process have. */
-#define PLACE_HERE                                                                      \
-	.get = lath_kv_get, .get_ref = lath_kv_get_ref, .mget = lath_kv_mget,           \
-	.mget_numbers = lath_kv_mget_numbers, .scan = lath_kv_scan, .set = lath_kv_set, \
-	.delete = lath_kv_delete, .update = lath_kv_update, .change = lath_kv_change,   \
-	.iter_size = sizeof(struct lath_store_iter), .next = lath_kv_iter_next,         \
-	.stats = lath_here_stats
 
 /* ---- copies.c: values of another place ---- */
 

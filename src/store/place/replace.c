@@ -51,14 +51,15 @@ static bool is_dead(int fd, const struct stat *stat, const struct stat *old)
 
 static void remove_if_dead(const struct store_file *file, const char *name, const struct stat *old)
 {
-	int fd = openat(file->dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	int fd = openat(file->dir.fd, name,
+			O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 	struct stat mine;
 
 	if (fd < 0)
 		return;
 	/* what was looked at must still have the name */
 	if (!fstat(fd, &mine) && is_dead(fd, &mine, old) && lath_file_named(file, fd, name))
-		unlinkat(file->dir, name, 0);
+		unlinkat(file->dir.fd, name, 0);
 	close(fd);
 }
 
@@ -66,16 +67,16 @@ static void remove_if_dead(const struct store_file *file, const char *name, cons
  * ignored. */
 static void remove_dead(struct store_file *file, const struct stat *old)
 {
-	int fd = openat(file->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	const struct dirent *entry;
 	DIR *dir;
+	int fd;
 
-	LATH_ASSERT(file->lock >= 0);
-	if (file->swept || fd < 0) {
-		if (fd >= 0)
-			close(fd);
+	LATH_ASSERT(file->lock.fd >= 0);
+	if (file->swept)
 		return;
-	}
+	fd = openat(file->dir.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return;
 	dir = fdopendir(fd);
 	if (!dir) {
 		close(fd);
@@ -128,7 +129,7 @@ static int copy_user_attributes(int from, int to, char *names, char *value)
  * -errno */
 static int copy_attributes(const struct store_file *file, int to)
 {
-	int from = openat(file->dir, file->name,
+	int from = openat(file->dir.fd, file->name,
 			  O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 	char *room;
 	int acl, ret;
@@ -178,7 +179,7 @@ static int make(const struct store_file *file, struct replacement *new)
 		n = snprintf(new->name, sizeof(new->name), "%s" MIDDLE "%s", file->name, tail);
 		if (n >= (int)sizeof(new->name))
 			return -ENAMETOOLONG;
-		new->fd = openat(file->dir, new->name,
+		new->fd = openat(file->dir.fd, new->name,
 				 O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 		if (new->fd >= 0)
 			return 0;
@@ -194,7 +195,7 @@ int lath_replace_begin(struct store_file *file, struct replacement *new)
 	bool there;
 	int ret;
 
-	LATH_ASSERT(file->lock >= 0);
+	LATH_ASSERT(file->lock.fd >= 0);
 	ret = lath_file_look(file, &old);
 	new->placed = false;
 	if (ret && ret != -ENOENT)
@@ -217,7 +218,7 @@ void lath_replace_abort(struct store_file *file, struct replacement *new)
 {
 	LATH_ASSERT(!new->placed);
 	LATH_ASSERT(new->fd >= 0);
-	unlinkat(file->dir, new->name, 0);
+	unlinkat(file->dir.fd, new->name, 0);
 	close(new->fd);
 }
 
@@ -229,7 +230,7 @@ static int sync_file(int fd)
 /* Syncs the directory. Some file systems do not support that: their names need no sync. */
 static int sync_directory(const struct store_file *file)
 {
-	int fd = openat(file->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), ret;
+	int fd = openat(file->dir.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), ret;
 
 	if (fd < 0)
 		return -errno;
@@ -246,11 +247,10 @@ int lath_replace_commit(struct store_file *file, struct replacement *new)
 	if (ret)
 		ret = lath_file_failed(file, ": cannot be written to the disk", ret);
 	else
-		ret = lath_file_look(
-			file,
-			&stat); /* has another kind of file appeared there since the beginning? */
+		/* has another kind of file appeared there since the beginning? */
+		ret = lath_file_look(file, &stat);
 	if (!ret || ret == -ENOENT)
-		ret = renameat(file->dir, new->name, file->dir, file->name)
+		ret = renameat(file->dir.fd, new->name, file->dir.fd, file->name)
 			      ? lath_file_failed(file, ": the new file", -errno)
 			      : 0;
 	if (ret) {

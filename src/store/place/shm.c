@@ -9,16 +9,6 @@
 
 #include <stdlib.h>
 
-static int shm_enter(struct lath_store *store, bool write)
-{
-	return lath_shm_enter(shm_of(store), write);
-}
-
-static void shm_leave(struct lath_store *store)
-{
-	lath_shm_leave(shm_of(store));
-}
-
 /* Unlocks. The refs, which point into the object, get copies first. 0 | -ENOMEM: they may not be
  * used */
 static int leave_with(struct lath_store *store, struct lath_store_ref *refs, size_t n)
@@ -34,17 +24,6 @@ static int leave_with(struct lath_store *store, struct lath_store_ref *refs, siz
 static int64_t shm_get(struct lath_store *store, struct lath_store_key key, void *buf, size_t room)
 {
 	return INSIDE(store, false, lath_kv_get(store->inside, key, buf, room));
-}
-
-static int shm_set(struct lath_store *store, struct lath_store_key key, const void *value,
-		   size_t size)
-{
-	return (int)INSIDE(store, true, lath_kv_set(store->inside, key, value, size));
-}
-
-static int shm_delete(struct lath_store *store, struct lath_store_key key)
-{
-	return (int)INSIDE(store, true, lath_kv_delete(store->inside, key));
 }
 
 /* A call of fn on the store is -EDEADLK. */
@@ -195,9 +174,7 @@ static int shm_stats(struct lath_store *store, struct lath_store_stats *stats)
 	int ret = (int)INSIDE(store, true, lath_here_figures(store->inside, stats));
 
 	/* what this process has mapped; others may have touched more pages */
-	return ret ? ret
-		   : lath_pages_coverage((const char *)head, head->size, &stats->resident,
-					 &stats->huge);
+	return ret ? ret : lath_pages_coverage((const char *)head, head->size, stats);
 }
 
 static int open_shm(struct lath_store *store, const char *name,
@@ -211,8 +188,6 @@ static int open_shm(struct lath_store *store, const char *name,
 	LATH_ASSERT(shm->handles && shm->head->store.keys == options->keys);
 	store->place_data = shm;
 	store->inside = &shm->head->store;
-	store->keys = shm->head->store.keys;
-	store->flags = shm->head->store.flags;
 	store->limit = shm->head->limit;
 	/* recovery finds values by their records: every value is one */
 	store->plain = false;
@@ -221,25 +196,18 @@ static int open_shm(struct lath_store *store, const char *name,
 	return 0;
 }
 
-static void close_shm(struct lath_store *store)
-{
-	lath_shm_detach(shm_of(store));
-}
-
 const struct store_place lath_place_shm = {
 	.scheme = "shm",
 	.open = open_shm,
-	.close = close_shm,
-	.enter = shm_enter,
-	.leave = shm_leave,
+	.close = lath_shm_detach,
+	.enter = lath_shm_enter,
+	.leave = lath_shm_leave,
 	.get = shm_get,
+	.update = shm_update,
+	.change = shm_change,
 	.get_ref = shm_get_ref,
 	.mget = shm_mget,
 	.scan = shm_scan,
-	.set = shm_set,
-	.delete = shm_delete,
-	.update = shm_update,
-	.change = shm_change,
 	.iter_size = sizeof(struct shm_iter),
 	.begin = fill,
 	.next = shm_next,

@@ -70,12 +70,8 @@ struct shm {
  * holds it */
 int lath_shm_enter(struct shm *shm, bool write);
 void lath_shm_leave(struct shm *shm);
-/* For assertions: returns whether the calling thread holds the lock. */
-bool lath_shm_held(const struct shm *shm);
 /* Sets own->rcu, the RCU flavour of the inner store. */
 void lath_shm_flavour(struct shm_own *own);
-/* Runs the callbacks of what was retired. Lock held, no section open. */
-void lath_shm_reclaim(struct shm *shm);
 
 static inline struct shm *shm_of(const struct lath_store *store)
 {
@@ -85,11 +81,8 @@ static inline struct shm *shm_of(const struct lath_store *store)
 
 /* shm_object.c: the object of this name, made if there is none. 0 | -errno */
 int lath_shm_attach(const char *name, const struct lath_store_options *options, struct shm **out);
-void lath_shm_detach(struct shm *shm);
+void lath_shm_detach(struct lath_store *store);
 
-/* shm_lock.c: rebuilds the inner store. Lock held, `dirty` set. 0 | -ENOMEM | -EBADMSG; may be
- * called again */
-int lath_shm_recover(struct shm_head *head);
 /* For tests: the recovery does nothing / keeps slabs as they are / keeps both of two records of one
  * key marked. */
 enum shm_fault { SHM_FAULT_NONE, SHM_FAULT_CLEAN, SHM_FAULT_OLD_SLABS, SHM_FAULT_KEEP_BOTH };

@@ -150,7 +150,7 @@ static int restore_index(struct shm_head *head)
 static int adopt(struct lath_store *store, u64 at)
 {
 	u64 word = place_word(at, WORD_RECORD);
-	const struct record *record = word_record(store, word), *other;
+	const struct record *record = word_record(store, word);
 	struct lath_store_key key = lath_key_bytes(record_key(record), record_key_size(record));
 	struct place place;
 	u64 old;
@@ -165,11 +165,10 @@ static int adopt(struct lath_store *store, u64 at)
 	lath_place_find(store, key, &place);
 	old = place.word;
 	if (old) {
-		other = word_record(store, old);
 		if (lath_shm_fault == SHM_FAULT_KEEP_BOTH)
 			return 0;
 		/* M3: a change died between the two marks; of equal versions both have one value */
-		if (other->version >= record->version) {
+		if (word_record(store, old)->version >= record->version) {
 			lath_value_drop(store, word);
 			return 0;
 		}
@@ -182,7 +181,8 @@ static int adopt(struct lath_store *store, u64 at)
 	return ret;
 }
 
-int lath_shm_recover(struct shm_head *head)
+/* Rebuilds the inner store. Lock held, `dirty` set. 0 | -ENOMEM | -EBADMSG; may be called again */
+static int recover(struct shm_head *head)
 {
 	struct lath_store *store = &head->store;
 	int ret;
@@ -211,16 +211,12 @@ int lath_shm_recover(struct shm_head *head)
 static LATH_TLS struct shm *inside;
 static LATH_TLS unsigned int own_shard;
 
-bool lath_shm_held(const struct shm *shm)
-{
-	return inside == shm;
-}
-
-void lath_shm_reclaim(struct shm *shm)
+/* Runs the callbacks of what was retired. Lock held, no section open. */
+static void reclaim(struct shm *shm)
 {
 	struct lath_rcu_head *head;
 
-	LATH_ASSERT(lath_shm_held(shm) && !shm->own->readers);
+	LATH_ASSERT(inside == shm && !shm->own->readers);
 	while ((head = shm->own->retired)) {
 		shm->own->retired = head->next;
 		head->func(head);
@@ -246,9 +242,9 @@ int lath_shm_enter(struct shm *shm, bool write)
 	shm->own->readers = 0; /* it may be another thread's, if this process was forked from it */
 	shm->own->retired = NULL;
 	if (unlikely(head->dirty)) {
-		ret = lath_shm_recover(head);
+		ret = recover(head);
 		lath_arena_flush(&head->store.arena);
-		lath_shm_reclaim(shm);
+		reclaim(shm);
 		if (ret) {
 			lath_arena_borrow_shard(own_shard);
 			inside = NULL;
@@ -273,7 +269,7 @@ void lath_shm_leave(struct shm *shm)
 	lath_call_assert();
 	if (shm->head->dirty) { /* a change: what it retired is freed before others come */
 		lath_arena_flush(&shm->head->store.arena);
-		lath_shm_reclaim(shm);
+		reclaim(shm);
 		/* after the change; read under the lock */
 		smp_store_release(&shm->head->dirty, 0);
 	}
@@ -295,7 +291,7 @@ static void reclaim_if_alone(void)
 {
 	LATH_ASSERT(inside);
 	if (!inside->own->readers)
-		lath_shm_reclaim(inside);
+		reclaim(inside);
 }
 
 static void reader_exit(void)

@@ -20,14 +20,7 @@
 
 /* The address range for objects: on 64-bit machines it lies between programs and libraries, however
  * they are randomised. ThreadSanitizer leaves programs no addresses there. */
-#if defined(__SANITIZE_THREAD__)
-#define CHECK_THREADS 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define CHECK_THREADS 1
-#endif
-#endif
-#ifdef CHECK_THREADS
+#if LATH_CHECKED
 #define WINDOW 0x7a8000000000ull
 #define WINDOW_SIZE (3ull << 40)
 #else
@@ -482,8 +475,7 @@ static int attach_first(struct shm *shm, const char *name, int fd, const struct 
 	if (options->pages == LATH_PAGES_HUGE)
 		madvise(shm->head, shm->head->size, MADV_HUGEPAGE);
 	LATH_ASSERT(shm->head && shm->own->fd == fd);
-	/* takes the lock once: the first call makes the index, or repairs what a dead process left
-	 */
+	/* takes the lock: the first call makes the index, or repairs what a dead process left */
 	ret = lath_shm_enter(shm, true);
 	if (!ret) {
 		if (made)
@@ -551,9 +543,9 @@ int lath_shm_attach(const char *name, const struct lath_store_options *options, 
 	return ret;
 }
 
-void lath_shm_detach(struct shm *shm)
+void lath_shm_detach(struct lath_store *store)
 {
-	struct shm **at = &attached;
+	struct shm **at = &attached, *shm = shm_of(store);
 
 	lath_call_enter();
 	pthread_mutex_lock(&attached_lock);
@@ -582,10 +574,9 @@ static int shm_remove(const char *name)
 	fd = shm_open(path, O_RDONLY | O_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
-	memset(magic, 0, sizeof(magic));		  /* what is shorter is none */
-	ret = pread(fd, magic, sizeof(magic), 0) ? 0 : 1; /* empty: its maker died */
+	ret = !pread(fd, magic, sizeof(magic), 0); /* 1: empty, its maker died */
 	close(fd);
-	/* nothing is removed that is not a store */
+	/* nothing is removed that is not a store; what is shorter than a magic number is none */
 	if (!ret && memcmp(magic, SHM_MAGIC, sizeof(magic)) &&
 	    memcmp(magic, SHM_MAKING, sizeof(magic)))
 		return lath_refuse(-EBADMSG, "shm:%s: a shared object, but not a store", name);
@@ -602,8 +593,5 @@ int lath_store_remove(const char *spec, char *why, size_t why_size)
 		ret = lath_refuse(-EINVAL, "%s: only shm:NAME can be removed", spec);
 	else
 		ret = shm_remove(spec + 4);
-	if (ret)
-		store_refuse_if_silent(ret, "%s: %s", spec, strerror(-ret));
-	lath_store_reason_copy(why, why_size);
-	return ret;
+	return lath_store_reason_end(ret, spec, why, why_size);
 }

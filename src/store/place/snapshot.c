@@ -218,13 +218,6 @@ static int bad_file(struct reader *r, const char *what)
 			   (unsigned long long)r->at, what);
 }
 
-static int load_failed(struct reader *r, int error)
-{
-	LATH_ASSERT(error < 0);
-	return lath_refuse(error, "%s: %s", r->file->label,
-			   error == -EINTR ? "interrupted" : strerror(-error));
-}
-
 /* Refuses a file that needs more than the limit. Its need is estimated from the part that was
  * loaded, if any. */
 static int too_large(struct reader *r)
@@ -234,7 +227,6 @@ static int too_large(struct reader *r)
 
 	if (r->apply && r->content)
 		needed *= max(1.0, (limit + (double)BLOCK) / (double)r->content);
-
 	return lath_refuse(-ENOSPC,
 			   "%s: its %llu entries need about %.1f MiB, the limit is %.1f MiB",
 			   r->file->label, (unsigned long long)r->all_entries, needed / mib,
@@ -254,7 +246,7 @@ static int read_all(struct reader *r, void *data, u64 size)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return load_failed(r, -errno);
+			return lath_file_failed(r->file, "", -errno);
 		if (!n)
 			return bad_file(r, "the file has become shorter");
 		to += n;
@@ -343,7 +335,8 @@ static bool take_key(struct reader *r, struct cursor *c, bool first)
 
 static int not_put(struct reader *r, int error)
 {
-	return error == -ENOSPC && r->store->limit ? too_large(r) : load_failed(r, error);
+	return error == -ENOSPC && r->store->limit ? too_large(r)
+						   : lath_file_failed(r->file, "", error);
 }
 
 static int flush_group(struct reader *r)
@@ -433,7 +426,7 @@ static int read_block(struct reader *r, struct snapshot_block *block)
 		return bad_file(r, "the file ends too early");
 	/* not before it is known that the file has this many */
 	if (!grow(&r->buf, &r->room, block->bytes))
-		return load_failed(r, -ENOMEM);
+		return lath_file_failed(r->file, "", -ENOMEM);
 	ret = read_all(r, r->buf, block->bytes);
 	if (ret)
 		return ret;
@@ -480,7 +473,7 @@ static int read_file(struct reader *r, lath_store_progress_fn progress, void *ar
 		r->blocks++;
 		r->entries += block.entries;
 		if (!ret && progress && progress(arg, r->apply ? r->entries : 0, r->at))
-			ret = load_failed(r, -EINTR);
+			ret = lath_file_failed(r->file, "", -EINTR);
 	}
 	if (ret)
 		return ret;
@@ -498,7 +491,7 @@ static int load_open(struct reader *r, lath_store_progress_fn progress, void *ar
 
 	r->key = memory_refused() ? NULL : malloc(KEY_BYTES_MAX);
 	if (!r->key)
-		return load_failed(r, -ENOMEM);
+		return lath_file_failed(r->file, "", -ENOMEM);
 	ret = read_file(r, progress, arg);
 	if (ret)
 		return ret;
@@ -509,9 +502,12 @@ static int load_open(struct reader *r, lath_store_progress_fn progress, void *ar
 	if (r->store->limit && r->all_content > r->store->limit + BLOCK)
 		return too_large(r);
 	r->apply = true;
-	lath_store_loading(true); /* what does not fit is refused; nothing is evicted */
+	/* What does not fit is refused; nothing is evicted. One block more than the limit: a store
+	 * that was saved when it was full up to the last slot needs that, because growing buckets
+	 * leave free slots of other sizes behind. */
+	lath_arena_allowance = BLOCK;
 	ret = read_file(r, progress, arg);
-	lath_store_loading(false);
+	lath_arena_allowance = 0;
 	if (ret) /* no part of the file remains */
 		INSIDE(r->store, true, (lath_keys_clear(r->store->inside), 0));
 	return ret;

@@ -25,7 +25,6 @@ static int take_options(struct lath_store_options *mine, const struct lath_store
 	    theirs->size > sizeof(*mine))
 		return lath_refuse(-EINVAL, "options.size %zu: begin with LATH_STORE_OPTIONS_INIT",
 				   theirs->size);
-	/* of a program that was compiled with an older header: the rest keeps its defaults */
 	memcpy(mine, theirs, theirs->size);
 	return 0;
 }
@@ -106,11 +105,7 @@ int lath_store_open(struct lath_store **out, const char *spec,
 	ret = take_options(&options, theirs);
 	if (!ret)
 		ret = open_options(out, spec, &options);
-	if (ret) /* -EBADMSG without a reason: of a repair */
-		store_refuse_if_silent(ret, "%s: %s", spec,
-				       ret == -EBADMSG ? "damaged" : strerror(-ret));
-	lath_store_reason_copy(options.why, options.why_size);
-	return ret;
+	return lath_store_reason_end(ret, spec, options.why, options.why_size);
 }
 
 int lath_store_close(struct lath_store *store)
