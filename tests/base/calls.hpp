@@ -17,7 +17,7 @@
 //   calls_tape.hpp            random calls beside the model, memory that fails, libFuzzer, each
 //                             form of vector code; each error that a call names occurs, no other
 //   sched/calls_program.hpp   controlled schedules of two or three threads
-//   index/lin_test.cpp        threads that run freely
+//   calls_threads.hpp         threads that run freely
 //
 // In the last two, what the calls returned must be explained by some order of them (history).
 #pragma once

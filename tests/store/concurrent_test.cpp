@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Histories of calls on few keys from several threads, each key's history searched for an order
-// that a map could have answered so (Wing and Gong 1993, with remembered states); and walks beside
-// writers.
-#include "model.hpp"
+// Histories of calls of several threads on the keys of a store, in each form that it may have
+// (store_calls.hpp, base/calls_threads.hpp); and walks beside writers.
+#include "store_calls.hpp"
+
+#include "base/calls_threads.hpp"
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
-#include <atomic>
-#include <cerrno>
-#include <cstdlib>
-#include <set>
-#include <thread>
-#include <utility>
-#include <vector>
+#include <chrono>
 
 using namespace storetest;
 
@@ -25,266 +19,54 @@ namespace {
 
 [[maybe_unused]] const unsigned led = lath_hint_least = 1;
 
-constexpr std::int64_t absent = -1;
-
-enum class call { get, set, add, replace, remove, cas, incr, mset, mget };
-
-struct event {
-    call what;
-    std::size_t key;
-    std::int64_t value, expected, result; // result: a value, absent, or an error below -1
-    std::uint64_t begin, end;
-};
-
-// The state after the call, or nothing if it cannot have been answered so.
-bool apply(const event& e, std::int64_t& state) {
-    bool there = state != absent;
-    switch (e.what) {
-    case call::get:
-    case call::mget:
-        return e.result == state;
-    case call::set:
-    case call::mset:
-        state = e.value;
-        return e.result == 0;
-    case call::add:
-        if (there)
-            return e.result == -EEXIST;
-        state = e.value;
-        return e.result == 0;
-    case call::replace:
-        if (!there)
-            return e.result == -ENOENT;
-        state = e.value;
-        return e.result == 0;
-    case call::remove:
-        state = absent;
-        return e.result == (there ? 0 : -ENOENT);
-    case call::cas:
-        if (!there)
-            return e.result == -ENOENT;
-        if (state != e.expected)
-            return e.result == -EAGAIN;
-        state = e.value;
-        return e.result == 0;
-    default:
-        state = (there ? state : 0) + e.value;
-        return e.result == state;
-    }
+// Writes beside a key that the threads share, so that its leaf changes, or its bucket, which becomes
+// a layer.
+void churn(calls::store_calls& it, unsigned, calls::word& random) {
+    std::string name = it.of().known[draw(&random, it.of().known.size())];
+    if (it.of().bytes())
+        name += std::string(draw(&random, 4) * 7, '-') + "n";
+    else
+        name = number_text(text_number(name) + (calls::word{32} << draw(&random, 40)));
+    if (draw(&random, 3))
+        lath_store_set(it.store(), it.key(name), "noise that is a record", 22);
+    else
+        lath_store_delete(it.store(), it.key(name));
 }
 
-class checker {
-public:
-    explicit checker(std::vector<event> history) : history_(std::move(history)) {}
-    bool linearizable() { return search(0, absent); }
-
-private:
-    bool search(std::uint64_t done, std::int64_t state) {
-        if (done == (1ull << history_.size()) - 1)
-            return true;
-        if (!seen_.insert({done, state}).second)
-            return false;
-        std::uint64_t first_end = ~0ull;
-        for (std::size_t i = 0; i < history_.size(); ++i)
-            if (!(done >> i & 1))
-                first_end = std::min(first_end, history_[i].end);
-        for (std::size_t i = 0; i < history_.size(); ++i) {
-            std::int64_t next = state;
-            if (!(done >> i & 1) && history_[i].begin < first_end && apply(history_[i], next) &&
-                search(done | 1ull << i, next))
-                return true;
-        }
-        return false;
-    }
-
-    std::vector<event> history_;
-    std::set<std::pair<std::uint64_t, std::int64_t>> seen_;
-};
-
-struct rig {
-    lath_store_keys kind;
-    unsigned flags;
-    std::int64_t base; // added to every value: 10^15 makes records of numbers
-};
-
-class player {
-public:
-    player(const rig& r, lath_store* store, std::atomic<std::uint64_t>& clock, unsigned seed)
-        : rig_(r), store_(store), clock_(clock), random_(seed) {}
-
-    std::vector<event> history;
-
-    void play(const std::vector<std::string>& names, int calls) {
-        for (int i = 0; i < calls; ++i) {
-            event e{};
-            e.what = static_cast<call>(random_() % 9);
-            e.key = random_() % names.size();
-            e.value = e.what == call::incr ? static_cast<std::int64_t>(random_() % 3 + 1)
-                                           : rig_.base + static_cast<std::int64_t>(random_() % 4);
-            e.expected = rig_.base + static_cast<std::int64_t>(random_() % 4);
-            e.begin = clock_.fetch_add(1, std::memory_order_relaxed);
-            e.result = run(e, names);
-            e.end = clock_.fetch_add(1, std::memory_order_relaxed);
-            history.push_back(e);
-        }
-    }
-
-private:
-    static std::int64_t number(const lath_store_ref& ref) {
-        return std::stoll(std::string(view(ref)));
-    }
-
-    lath_store_key key(const std::string& name) const {
-        return rig_.kind == LATH_STORE_NUMBERS ? lath_key_number(text_number(name))
-                                               : lath_key_bytes(name.data(), name.size());
-    }
-
-    std::int64_t run(const event& e, const std::vector<std::string>& names) {
-        lath_store_key k = key(names[e.key]);
-        std::string value = std::to_string(e.value), expected = std::to_string(e.expected);
-        switch (e.what) {
-        case call::get: {
-            char buf[32];
-            std::int64_t n = lath_store_get(store_, k, buf, sizeof buf);
-            return n < 0 ? absent : std::stoll(std::string(buf, static_cast<std::size_t>(n)));
-        }
-        case call::set:
-            return lath_store_set(store_, k, value.data(), value.size());
-        case call::add:
-            return lath_store_add(store_, k, value.data(), value.size());
-        case call::replace:
-            return lath_store_replace(store_, k, value.data(), value.size());
-        case call::remove:
-            return lath_store_delete(store_, k);
-        case call::cas:
-            return lath_store_cas(store_, k, expected.data(), expected.size(), value.data(),
-                                  value.size());
-        case call::incr: {
-            std::int64_t now = 0;
-            int ret = lath_store_incr(store_, k, e.value, &now);
-            return ret ? ret : now;
-        }
-        case call::mset: {
-            lath_store_entry entry{k, value.data(), value.size(), 0};
-            return lath_store_mset(store_, 1, &entry, nullptr) == 1 ? 0 : -EIO;
-        }
-        default: {
-            lath_store_ref ref;
-            lath_store_read_begin(store_);
-            std::int64_t n = lath_store_mget(store_, 1, &k, &ref) ? number(ref) : absent;
-            lath_store_read_end(store_);
-            return n;
-        }
-        }
-    }
-
-    const rig& rig_;
-    lath_store* store_;
-    std::atomic<std::uint64_t>& clock_;
-    std::mt19937 random_;
-};
-
-// Keys of a round: side by side in one leaf, or alike in 7, 14 and 21 bytes so that buckets become
-// layers.
-std::vector<std::string> names_of(lath_store_keys kind, unsigned round) {
-    if (kind == LATH_STORE_NUMBERS)
-        return {number_text(round * 2ull), number_text(round * 2ull + 1)};
-    std::string stem = "commonprefix" + std::to_string(round % 7) + std::string(round % 3 * 7, '-');
-    return {stem + std::to_string(round), stem + std::to_string(round) + "x"};
-}
-
-// Writes beside the watched keys until `stop`, so that their buckets and leaves change too.
-void make_noise(const rig& r, lath_store* store, unsigned rounds, const std::atomic<bool>& stop) {
-    std::mt19937 random(99);
-    while (!stop.load(std::memory_order_relaxed)) {
-        auto names = names_of(r.kind, static_cast<unsigned>(random() % rounds));
-        std::string name = names[0] + (r.kind == LATH_STORE_BYTES ? "n" : "");
-        if (r.kind == LATH_STORE_NUMBERS)
-            name = number_text(text_number(name) + (1ull << 40) * (random() % 2 + 1));
-        lath_store_key k = r.kind == LATH_STORE_NUMBERS ? lath_key_number(text_number(name))
-                                                        : lath_key_bytes(name.data(), name.size());
-        if (random() % 3)
-            lath_store_set(store, k, "noise that is a record", 22);
-        else
-            lath_store_delete(store, k);
-    }
-}
-
-void check_histories(const rig& r, unsigned rounds) {
-    constexpr int threads = 3, calls = 7;
-    lath_store_options options = LATH_STORE_OPTIONS_INIT;
-    options.keys = r.kind;
-    options.flags = r.flags;
-    auto store = open_store(options);
-    REQUIRE(store);
-    std::atomic<std::uint64_t> clock{0};
-    std::atomic<unsigned> round{0}, ready{0};
-    std::atomic<bool> stop{false};
-    std::vector<player> players;
-    for (unsigned t = 0; t < threads; ++t)
-        players.emplace_back(r, store.get(), clock, t + 1);
-    std::thread noise([&] { make_noise(r, store.get(), rounds, stop); });
-    std::vector<std::thread> running;
-    for (int t = 0; t < threads; ++t)
-        running.emplace_back([&, t] {
-            for (unsigned i = 0; i < rounds; ++i) {
-                while (round.load(std::memory_order_acquire) <= i)
-                    std::this_thread::yield();
-                players[static_cast<std::size_t>(t)].history.clear();
-                players[static_cast<std::size_t>(t)].play(names_of(r.kind, i), calls);
-                ready.fetch_add(1, std::memory_order_release);
-            }
-        });
-    unsigned wrong = 0;
-    for (unsigned i = 0; i < rounds; ++i) {
-        ready = 0;
-        round.store(i + 1, std::memory_order_release);
-        while (ready.load(std::memory_order_acquire) < threads)
-            std::this_thread::yield();
-        for (std::size_t k = 0; k < 2; ++k) {
-            std::vector<event> history;
-            for (auto& p : players)
-                std::copy_if(p.history.begin(), p.history.end(), std::back_inserter(history),
-                             [&](const event& e) { return e.key == k; });
-            wrong += !checker(history).linearizable();
-        }
-    }
-    for (auto& t : running)
-        t.join();
-    stop = true;
-    noise.join();
-    CHECK(wrong == 0);
-}
-
-// a store elsewhere may be an emulated machine's
-unsigned rounds() {
-    return std::getenv("LATH_LONG") ? 200000 : std::getenv("LATH_STORE_SPEC") ? 150 : 700;
+void forget(calls::store_calls& it, calls::store_model& all) {
+    std::erase_if(all.items, [&](const calls::stored& s) {
+        const auto& known = it.of().known;
+        return std::find(known.begin(), known.end(), s.key) == known.end();
+    });
 }
 
 } // namespace
 
-TEST_CASE("the checker refuses what no map answers") {
-    // a get that ended before the set began saw its value
-    CHECK(!checker({{call::get, 0, 0, 0, 5, 0, 1}, {call::set, 0, 5, 0, 0, 2, 3}}).linearizable());
-    CHECK(checker({{call::get, 0, 0, 0, 5, 0, 3}, {call::set, 0, 5, 0, 0, 1, 2}}).linearizable());
-    // both of two adds succeeded
-    CHECK(!checker({{call::add, 0, 5, 0, 0, 0, 3}, {call::add, 0, 6, 0, 0, 1, 2}}).linearizable());
-    // an increment was lost
-    CHECK(
-        !checker({{call::incr, 0, 1, 0, 1, 0, 3}, {call::incr, 0, 1, 0, 1, 1, 2}}).linearizable());
-}
-
-TEST_CASE("calls on one key are linearizable") {
-    SUBCASE("numbers, values in the index") {
-        check_histories({LATH_STORE_NUMBERS, 0, 0}, rounds());
+TEST_CASE("calls of threads are linearizable") {
+    const auto end =
+        std::chrono::steady_clock::now() + std::chrono::seconds(std::getenv("LATH_LONG") ? 300 : 4);
+    calls::word overlapping = 0;
+    bool right = true;
+    for (unsigned i = 0; right && (i < 8 || std::chrono::steady_clock::now() < end); ++i) {
+        calls::source from(i);
+        calls::store_setup setup;
+        setup.share(from);
+        calls::store_calls it(setup, {});
+        REQUIRE(!it.failed());
+        {
+            calls::calls_threads<calls::store_calls> threads(
+                it, setup, [](calls::store_setup& own, unsigned id) { own.numbers = id * 3000; },
+                {churn, forget}, i);
+            while (right && threads.rounds() < 20)
+                right = threads.round();
+            overlapping += threads.overlapping();
+        }
+        CAPTURE(i);
+        CHECK(right);
+        CHECK(it.verify(true).empty());
+        CHECK(it.end(nullptr));
     }
-    SUBCASE("numbers, values beside it") {
-        check_histories({LATH_STORE_NUMBERS, 0, 1000000000000000}, rounds());
-    }
-    SUBCASE("numbers with versions") {
-        check_histories({LATH_STORE_NUMBERS, LATH_STORE_VERSIONS, 0}, rounds());
-    }
-    SUBCASE("bytes") { check_histories({LATH_STORE_BYTES, 0, 0}, rounds()); }
+    CHECK(overlapping > 0);
 }
 
 TEST_CASE("a walk beside writers sees what stays, in order") {

@@ -145,8 +145,10 @@ private:
     static inline const lath_allocator* asked = nullptr;
 
     void refuse(bool may) {
+        if (!asked) // as when threads share it
+            return;
         lath_store_refuse = nullptr;
-        if (may && asked)
+        if (may)
             lath_store_refuse = [] {
                 void* block = asked->alloc(asked->ctx, 64, 64);
                 if (block)
