@@ -8,7 +8,7 @@
 
 #define KIND(layout, flags, each)                                                             \
 	{ { sizeof(struct lath_config), layout, (flags) | LATH_SMALL_PAGES, &lath_rcu_single, \
-	    &server_memory, 0 },                                                              \
+	    &server_memory, 0, 0 },                                                           \
 	  &server_blocks,                                                                     \
 	  PACKED_MOST,                                                                        \
 	  each }

@@ -254,6 +254,9 @@ struct lath_config {
 	const struct lath_rcu *rcu;		/* NULL: lath_rcu_auto; ignored in the kernel */
 	const struct lath_allocator *allocator; /* NULL: anonymous pages */
 	uint64_t id;				/* LATH_SHARED only */
+	/* Bytes of a value: 0 or 8, a word; or 16, 24, ... 64: lathwork/index.h. Not with
+	 * LATH_HOLES. */
+	size_t value_size;
 #ifdef __KERNEL__
 	/* LATH_ANY_CONTEXT: flags of allocations where the caller may not sleep, which may not
 	 * sleep; 0: GFP_ATOMIC */
@@ -261,7 +264,7 @@ struct lath_config {
 #endif
 };
 
-#define LATH_CONFIG_INIT { sizeof(struct lath_config), LATH_RANGES, 0, NULL, NULL, 0 }
+#define LATH_CONFIG_INIT { sizeof(struct lath_config), LATH_RANGES, 0, NULL, NULL, 0, 0 }
 
 #ifdef __cplusplus
 }

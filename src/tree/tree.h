@@ -118,9 +118,10 @@ struct tree {
 	u8 group;      /* full leaves side by side that get one more leaf; 1 in a gapped tree */
 	u8 leaf_fill;  /* positions that an average leaf uses, to predict where a key is */
 	u8 leaf_level; /* `level` of a leaf */
-	u8 leaf_side;  /* words per entry of the side column of leaves: 1, or 0 with points */
-	u8 inner_side; /* words per entry of the side column of inner nodes: 0, 1 with LATH_RANKS,
-			  SIDE_WORDS with LATH_HOLES */
+	u8 leaf_side;  /* what the side column of leaves has (node.h): SIDE_WORD, or 0 with points;
+			  SIDE_MORE with long values */
+	u8 inner_side; /* of inner nodes: 0, SIDE_WORD with LATH_RANKS, SIDE_SUMMARY with
+			  LATH_HOLES */
 	u8 stripe_mask;
 	u8 hint_due; /* what the next call shall do for the hint table (hint_tick) */
 	u16 flags;   /* of lath_config, for a tree that shall be like this one */
@@ -225,13 +226,68 @@ static inline struct node *leaf_right(struct node *leaf)
 	return READ_ONCE(leaf->right);
 }
 
-/* Copy entry i of a leaf. */
-static inline void item_of(const struct node *leaf, unsigned int i, struct lath_item *item)
+/* Is a value of the tree longer than a word? Then the value of an item is an address. */
+static __always_inline bool long_values(const struct tree *tree)
+{
+	return unlikely(tree->leaf_side >= SIDE_MORE);
+}
+
+static inline unsigned int value_words(const struct tree *tree)
+{
+	return 1 + tree->leaf_side / SIDE_MORE;
+}
+
+/* Copy entry i of a leaf; a long value to where item->value points, if that is not 0. */
+static inline void item_of(const struct tree *tree, const struct node *leaf, unsigned int i,
+			   struct lath_item *item)
 {
 	lath_delay("found, not yet copied");
 	item->key = node_key(leaf, i);
 	item->size = node_size(leaf, i);
-	item->value = node_value(leaf, i);
+	if (!long_values(tree))
+		item->value = node_value(leaf, i);
+	else if (item->value)
+		lath_node_copy_long(leaf, i, tree->leaf_side, (u64 *)(uintptr_t)item->value);
+}
+
+/* An item of the library's own, with room for its value. */
+struct own_item {
+	struct lath_item item;
+	u64 value[VALUE_WORDS];
+};
+
+/* As item_of(). Returns the item. */
+static inline struct lath_item *own_item_of(const struct tree *tree, const struct node *leaf,
+					    unsigned int i, struct own_item *own)
+{
+	own->item.value = (u64)(uintptr_t)own->value;
+	item_of(tree, leaf, i, &own->item);
+	return &own->item;
+}
+
+/* Copy an item to one of the caller's, a long value to where to->value points. */
+static inline void give_item(const struct tree *tree, const struct lath_item *item,
+			     struct lath_item *to)
+{
+	to->key = item->key;
+	to->size = item->size;
+	if (!long_values(tree))
+		to->value = item->value;
+	else if (to->value)
+		memcpy((u64 *)(uintptr_t)to->value, (const u64 *)(uintptr_t)item->value,
+		       value_words(tree) * sizeof(u64));
+}
+
+/* Has entry i of a leaf this value? */
+static inline bool has_value(const struct tree *tree, const struct node *leaf, unsigned int i,
+			     u64 value)
+{
+	u64 words[VALUE_WORDS];
+
+	if (!long_values(tree))
+		return node_value(leaf, i) == value;
+	lath_node_copy_long(leaf, i, tree->leaf_side, words);
+	return !memcmp(words, (const void *)(uintptr_t)value, value_words(tree) * sizeof(u64));
 }
 
 /* Does the tree hold ranges, or points? */

@@ -272,6 +272,7 @@ static inline void lath_copy_config(struct lath_config *to, const struct lath_co
 	to->rcu = from->rcu;
 	to->allocator = from->allocator;
 	to->id = from->id;
+	to->value_size = from->value_size;
 }
 
 static inline void lath_copy_words(u64 *to, const u64 *from, size_t n)

@@ -77,8 +77,7 @@ void lath_gap_recompute_boundary(const struct tree *tree, struct node *left, str
 {
 }
 
-bool lath_gap_erased(const struct tree *tree, struct node *leaf, unsigned int i,
-		     struct gap_raise *raise)
+bool lath_gap_erased(struct node *leaf, unsigned int i, struct gap_raise *raise)
 {
 	return true;
 }

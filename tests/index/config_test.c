@@ -65,7 +65,7 @@ static void find(u64 key)
 
 static void refused_configs(void)
 {
-	struct lath_config config = LATH_CONFIG_INIT;
+	struct lath_config config = LATH_CONFIG_INIT, own_config;
 	static struct lath_index copy;
 
 	config.flags = LATH_SHARED;
@@ -84,6 +84,21 @@ static void refused_configs(void)
 	assert(lath_index_clone(&copy, &list, NULL) == -EINVAL);
 	fini();
 	assert(!memory.outstanding);
+	config = (struct lath_config)LATH_CONFIG_INIT;
+	for (config.value_size = 0; config.value_size <= 80; config.value_size++) {
+		bool good = config.value_size % 8 == 0 && config.value_size <= 64;
+
+		assert(lath_index_init(&list, &config) == (good ? 0 : -EINVAL));
+		if (!good)
+			continue;
+		own_config = config;
+		own_config.value_size = config.value_size > 8 ? 0 : 16;
+		assert(lath_index_clone(&copy, &list, &own_config) == -EINVAL);
+		fini();
+	}
+	config.value_size = 16;
+	config.flags = LATH_HOLES;
+	assert(lath_index_init(&list, &config) == -EINVAL);
 }
 
 static void key_of(void *ctx, uint64_t value, struct lath_bytes_key *key)
@@ -106,6 +121,10 @@ static void configs_of_sets(void)
 	longer.config.size = sizeof(longer);
 	assert(lath_bytes_init(&bytes, &records, &longer.config) == -EINVAL);
 	assert(lath_intervals_init(&intervals, LATH_CLOSED, &longer.config) == -EINVAL);
+	config.value_size = 16;
+	assert(lath_bytes_init(&bytes, &records, &config) == -EINVAL);
+	assert(lath_intervals_init(&intervals, LATH_CLOSED, &config) == -EINVAL);
+	config.value_size = 0;
 	config.flags = LATH_HUGE_PAGES | LATH_SMALL_PAGES;
 	assert(lath_bytes_init(&bytes, &records, &config) == -EINVAL);
 	config.flags = LATH_HUGE_PAGES;

@@ -48,7 +48,7 @@ inline const std::vector<described<index_calls>> index_fill = {
 // Loads sorted items, or some that are not.
 inline void load(index_calls& it, range_call& c) {
     std::size_t bad = 0;
-    c.ret = lath_index_load_sorted(it.set(), c.batch.size(), c.batch.data(), &bad);
+    c.ret = index_api::load_sorted(it.set(), c.batch.size(), c.batch.data(), &bad);
     c.other = bad;
 }
 
@@ -105,7 +105,7 @@ inline const std::vector<described<index_calls>> index_upkeep = {
     {"clear", 1, effect::alone, {}, nullptr,
      [](range_setup& s, source&, range_call&) { s.next = "load_sorted"; },
      [](index_calls& it, range_call& c) {
-         c.ret = lath_index_clear(it.set(), index_calls::note<lath_item>, &c.items);
+         c.ret = index_api::clear(it.set(), index_calls::note<lath_item>, &c.items);
      },
      [](ranges& m, const range_call& c) {
          const bool right = c.items == m.items && static_cast<std::size_t>(c.ret) == m.items.size();

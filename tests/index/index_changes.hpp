@@ -15,7 +15,7 @@ inline void insert_preloaded(index_calls& it, range_call& c) {
         c.ret = lath_index_preload(it.set(), &preload);
         it.no_memory(true);
         if (!c.ret)
-            c.ret = lath_index_insert_preloaded(it.set(), &item, &preload, c.old());
+            c.ret = index_api::insert_preloaded(it.set(), &item, &preload, c.old());
         it.no_memory(false);
     }
     lath_index_preload_release(it.set(), &preload);
@@ -30,7 +30,7 @@ inline int lock_leaf(index_calls& it, lath_cursor& cursor, word key, lath_item& 
     before = {};
     if (ret)
         return ret;
-    const bool there = lath_cursor_locked_floor(&cursor, key, &before);
+    const bool there = index_api::cursor_locked_floor(&cursor, key, &before);
     return key < low || key > last || (there && before.key > key) ? -EFAULT : 0;
 }
 
@@ -43,7 +43,7 @@ inline void cursor_insert(index_calls& it, range_call& c) {
         c.ret = lock_leaf(it, cursor, c.key, before);
         it.no_memory(true);
         if (!c.ret)
-            c.ret = lath_cursor_insert(&cursor, &item, c.old());
+            c.ret = index_api::cursor_insert(&cursor, &item, c.old());
         it.no_memory(false);
         // what is in the locked leaf cannot change until the insert
         if (!c.ret && before.size && oracle_last(&before) >= c.key)
@@ -56,12 +56,12 @@ inline void cursor_erase(index_calls& it, range_call& c) {
     lath_cursor cursor;
     c.ret = lock_leaf(it, cursor, c.key, before);
     if (!c.ret)
-        c.ret = lath_cursor_erase(&cursor, c.key, c.old());
+        c.ret = index_api::cursor_erase(&cursor, c.key, c.old());
 }
 
 inline void insert_batch(index_calls& it, range_call& c) {
     std::vector<int> rets(c.batch.size(), 1);
-    std::size_t n = lath_index_insert_batch(it.set(), c.batch.size(), c.batch.data(), rets.data());
+    std::size_t n = index_api::insert_batch(it.set(), c.batch.size(), c.batch.data(), rets.data());
     c.rets.assign(rets.begin(), rets.end());
     c.ret = n == static_cast<std::size_t>(std::count(rets.begin(), rets.end(), 0)) ? 0 : -EFAULT;
 }
@@ -78,8 +78,8 @@ inline void erase_batch(index_calls& it, range_call& c) {
 
 // Most of the time with what the item has, and then it is not refused.
 inline void look_first(index_calls& it, range_call& c) {
-    lath_item there;
-    if (c.how % 4 == 0 || lath_index_lookup_item(it.set(), c.key, &there))
+    lath_item there{};
+    if (c.how % 4 == 0 || index_api::lookup_item(it.set(), c.key, &there))
         return;
     c.other = there.value;
     c.value = there.value;
@@ -104,7 +104,7 @@ inline bool erase_part_agrees(ranges& m, const range_call& c) {
 
 inline void join(index_calls& it, range_call& c) {
     c.items.clear();
-    c.ret = lath_index_join(
+    c.ret = index_api::join(
         it.set(), c.key,
         [](void* arg, const lath_item* left, const lath_item* right) {
             auto* call = static_cast<range_call*>(arg);
@@ -183,12 +183,12 @@ inline const std::vector<described<index_calls>> index_changes = {
      }},
     {"erase_item_at", 8, effect::once, {ENOENT}, nullptr, draw_key,
      [](index_calls& it, range_call& c) {
-         c.ret = lath_index_erase_item_at(it.set(), c.key, c.old());
+         c.ret = index_api::erase_item_at(it.set(), c.key, c.old());
      }, [](ranges& m, const range_call& c) { return takes(m, m.covers(c.key), c); }},
     {"erase_if", 4, effect::once, {ENOENT, EAGAIN}, nullptr, draw_key,
      [](index_calls& it, range_call& c) {
          look_first(it, c);
-         c.ret = lath_index_erase_if(it.set(), c.key, c.other, &c.got);
+         c.ret = index_api::erase_if(it.set(), c.key, c.other, &c.got);
      },
      [](ranges& m, const range_call& c) {
          const lath_item* there = m.exact(c.key);
@@ -198,7 +198,7 @@ inline const std::vector<described<index_calls>> index_changes = {
     {"erase_sized", 4, effect::once, {ENOENT, EAGAIN}, nullptr, draw_change,
      [](index_calls& it, range_call& c) {
          look_first(it, c);
-         c.ret = lath_index_erase_sized(it.set(), c.key, c.size, &c.got);
+         c.ret = index_api::erase_sized(it.set(), c.key, c.size, &c.got);
      },
      [](ranges& m, const range_call& c) {
          const lath_item* there = m.exact(c.key);
@@ -210,7 +210,7 @@ inline const std::vector<described<index_calls>> index_changes = {
          const word value = c.value;
          look_first(it, c);
          c.value = value;
-         c.ret = lath_index_replace_if(it.set(), c.key, c.other, c.value, &c.got);
+         c.ret = index_api::replace_if(it.set(), c.key, c.other, c.value, &c.got);
      },
      [](ranges& m, const range_call& c) {
          lath_item* there = m.exact(c.key);
@@ -229,17 +229,17 @@ inline const std::vector<described<index_calls>> index_changes_of_ranges = {
      [](index_calls& it, range_call& c) {
          look_first(it, c);
          const lath_item part = c.item();
-         c.ret = lath_index_erase_part(it.set(), &part, c.old());
+         c.ret = index_api::erase_part(it.set(), &part, c.old());
      }, erase_part_agrees},
     {"join", 5, effect::once, {ENOENT, ECANCELED, EINVAL}, have_sizes, draw_key, join, join_agrees},
     {"erase_range", 5, effect::apart, {EINVAL}, have_sizes, draw_change,
      [](index_calls& it, range_call& c) {
-         c.ret = lath_index_erase_range(it.set(), c.key, c.size, it.note<lath_item>, &c.items);
+         c.ret = index_api::erase_range(it.set(), c.key, c.size, it.note<lath_item>, &c.items);
      }, erase_range_agrees, erase_range_steps},
     {"store_range", 8, effect::once, {EINVAL, ENOMEM}, have_sizes, draw_change,
      [](index_calls& it, range_call& c) {
          const lath_item item = c.item();
-         c.ret = lath_index_store_range(it.set(), &item, index_calls::note<lath_item>, &c.items);
+         c.ret = index_api::store_range(it.set(), &item, index_calls::note<lath_item>, &c.items);
      },
      [](ranges& m, const range_call& c) {
          if (!c.valid())

@@ -16,7 +16,7 @@ inline void lookup_pin(index_calls& it, range_call& c) {
             return call->how % 8 ? 1 : 0;
         },
         [](void* arg, const lath_item*) { static_cast<range_call*>(arg)->next--; }, &c};
-    c.ret = lath_index_lookup_pin(it.set(), c.key, &how, &c.got);
+    c.ret = index_api::lookup_pin(it.set(), c.key, &how, &c.got);
     if (c.next != !c.ret)
         c.ret = -EFAULT;
 }
@@ -26,7 +26,7 @@ inline void lookup_batch(index_calls& it, range_call& c) {
     for (const lath_item& one : c.batch)
         keys.push_back(one.key);
     c.items.resize(keys.size());
-    std::size_t n = lath_index_lookup_batch(it.set(), keys.size(), keys.data(), c.items.data());
+    std::size_t n = index_api::lookup_batch(it.set(), keys.size(), keys.data(), c.items.data());
     for (const lath_item& found : c.items) {
         c.rets.push_back(found.size ? 0 : -ENOENT);
         n -= !!found.size;
@@ -40,9 +40,9 @@ inline void scan(index_calls& it, range_call& c) {
     std::size_t n = 0;
     c.next = 1;
     if (c.how % 4 == 0) {
-        n = lath_index_scan(it.set(), c.key, c.other, items.data(), c.size, &c.next);
+        n = index_api::scan(it.set(), c.key, c.other, items.data(), c.size, &c.next);
     } else if (c.how % 4 == 1) {
-        n = lath_index_scan_values(it.set(), c.key, c.other, keys.data(), values.data(), c.size,
+        n = index_api::scan_values(it.set(), c.key, c.other, keys.data(), values.data(), c.size,
                                    &c.next);
     } else if (c.how % 4 == 2) {
         auto visit = [](void* arg, const word* of, const word* with, std::size_t count) {
@@ -52,11 +52,11 @@ inline void scan(index_calls& it, range_call& c) {
             return call->items.size() == call->size ? 1 : 0;
         };
         const int ret =
-            c.size ? lath_index_visit_values(it.set(), c.key, c.other, c.size, visit, &c) : 0;
+            c.size ? index_api::visit_values(it.set(), c.key, c.other, c.size, visit, &c) : 0;
         c.ret = ret == (c.size && c.items.size() == c.size) ? 0 : -EFAULT;
         return;
     } else {
-        n = lath_index_scan_back(it.set(), c.key, c.other, items.data(), c.size, &c.next);
+        n = index_api::scan_back(it.set(), c.key, c.other, items.data(), c.size, &c.next);
     }
     for (std::size_t i = 0; i < n; i++)
         c.items.push_back(c.how % 4 == 1 ? lath_item{keys[i], 0, values[i]} : items[i]);
@@ -91,10 +91,10 @@ inline void clone(index_calls& it, range_call& c) {
         lath_index_verify(copy, 6, nullptr, 0) ? c.ret = -EFAULT : 0;
         word n = lath_index_count(copy);
         c.items.resize(n + 1);
-        if (lath_index_scan(copy, 0, last_key, c.items.data(), n + 1, nullptr) != n)
+        if (index_api::scan(copy, 0, last_key, c.items.data(), n + 1, nullptr) != n)
             c.ret = -EFAULT;
         c.items.resize(n);
-        lath_index_fini(copy, nullptr, nullptr);
+        index_api::fini(copy, nullptr, nullptr);
     }
     std::free(copy);
 }
@@ -106,10 +106,10 @@ inline void step_cursor(index_calls& it, range_call& c) {
         c.other = nowhere;
         c.key = it.cursor.key;
     }
-    c.ret = c.how % 4 == 0   ? lath_cursor_seek(&it.cursor, c.key, &c.got)
-            : c.how % 4 == 1 ? lath_cursor_seek_floor(&it.cursor, c.key, &c.got)
-            : c.how % 4 == 2 ? lath_cursor_next(&it.cursor, &c.got)
-                             : lath_cursor_prev(&it.cursor, &c.got);
+    c.ret = c.how % 4 == 0   ? index_api::cursor_seek(&it.cursor, c.key, &c.got)
+            : c.how % 4 == 1 ? index_api::cursor_seek_floor(&it.cursor, c.key, &c.got)
+            : c.how % 4 == 2 ? index_api::cursor_next(&it.cursor, &c.got)
+                             : index_api::cursor_prev(&it.cursor, &c.got);
 }
 
 inline bool cursor_agrees(ranges& m, const range_call& c) {
@@ -131,8 +131,8 @@ inline void walk(index_calls& it, range_call& c) {
     lath_item item{};
     lath_cursor_init(&cursor, it.set());
     bool up = c.how % 2;
-    int ok = up ? lath_cursor_seek(&cursor, c.key, &item)
-                : lath_cursor_seek_floor(&cursor, c.key, &item);
+    int ok = up ? index_api::cursor_seek(&cursor, c.key, &item)
+                : index_api::cursor_seek_floor(&cursor, c.key, &item);
     word from = c.key;
     for (unsigned i = 0;; i++) {
         ok = ok && !index_calls::beside(c, item);
@@ -143,7 +143,7 @@ inline void walk(index_calls& it, range_call& c) {
         if (!ok || i == 3 || item.key == (up ? last_key : 0))
             return;
         from = up ? item.key + 1 : item.key - 1;
-        ok = up ? lath_cursor_next(&cursor, &item) : lath_cursor_prev(&cursor, &item);
+        ok = up ? index_api::cursor_next(&cursor, &item) : index_api::cursor_prev(&cursor, &item);
     }
 }
 
@@ -159,7 +159,7 @@ inline const std::vector<described<index_calls>> index_looks = {
     {"lookup_item_rcu", 3, effect::once, {ENOENT}, nullptr, draw_key,
      [](index_calls& it, range_call& c) {
          lath_rcu_auto.read_lock();
-         c.ret = lath_index_lookup_item_rcu(it.set(), c.key, &c.got);
+         c.ret = index_api::lookup_item_rcu(it.set(), c.key, &c.got);
          lath_rcu_auto.read_unlock();
      }, [](ranges& m, const range_call& c) { return finds(m.covers(c.key), c); }},
     {"lookup_pin", 3, effect::once, {ENOENT, EBUSY}, nullptr, draw_key, lookup_pin,
@@ -176,7 +176,7 @@ inline const std::vector<described<index_calls>> index_looks = {
      }},
     {"overlap_item", 6, effect::once, {ENOENT, EINVAL}, nullptr, draw_change,
      [](index_calls& it, range_call& c) {
-         c.ret = lath_index_overlap_item(it.set(), c.key, c.size, &c.got);
+         c.ret = index_api::overlap_item(it.set(), c.key, c.size, &c.got);
          it.see(c);
      },
      [](ranges& m, const range_call& c) {
@@ -184,7 +184,7 @@ inline const std::vector<described<index_calls>> index_looks = {
      }},
     {"floor_item", 6, effect::once, {ENOENT}, nullptr, draw_key,
      [](index_calls& it, range_call& c) {
-         c.ret = lath_index_floor_item(it.set(), c.key, &c.got);
+         c.ret = index_api::floor_item(it.set(), c.key, &c.got);
          it.see(c);
      }, [](ranges& m, const range_call& c) { return finds(m.floor(c.key), c); }},
     // a look of a scan, which may show no size

@@ -4,10 +4,8 @@
 // and what is in it. Its calls are in index_calls.hpp.
 #pragma once
 
+#include "long_values.hpp"
 #include "ranges_calls.hpp"
-
-#include "lathwork/cursor.h"
-#include "lathwork/index.h"
 
 #include <cstdlib>
 #include <new>
@@ -15,26 +13,6 @@
 extern "C" std::uint64_t lath_lengths_least; // set/hole/lengths.h
 
 namespace calls {
-
-struct index_api {
-#define INDEX_CALL(name) static constexpr auto name = lath_index_##name;
-    INDEX_CALL(insert_item)
-    INDEX_CALL(erase_item)
-    INDEX_CALL(replace_item)
-    INDEX_CALL(resize)
-    INDEX_CALL(split)
-    INDEX_CALL(get)
-    INDEX_CALL(lookup_item)
-    INDEX_CALL(ceiling_item)
-    INDEX_CALL(get_batch)
-    INDEX_CALL(count_range)
-    INDEX_CALL(select)
-    INDEX_CALL(count)
-    INDEX_CALL(find_hole)
-    INDEX_CALL(insert_hole)
-    INDEX_CALL(hole_stats)
-#undef INDEX_CALL
-};
 
 class index_calls : public placed<lath_index> {
 public:
@@ -44,6 +22,7 @@ public:
 
     struct setup : range_setup {
         lath_config config = LATH_CONFIG_INIT;
+        unsigned words = 1; // of a value
 
         setup() = default;
         // Each layout and kind of nodes, over each domain.
@@ -65,6 +44,8 @@ public:
             if (more / 8 % 4 == 0)
                 config.rcu = &lath_rcu_single;
             memory = more / 32 % 2;
+            if (!holes && what / 4 % 2)
+                words = 2 + what / 8 % 7;
             lath_lengths_least = flags / 8 % 4 ? 0 : 64;
             next = "load_sorted";
             finish();
@@ -82,11 +63,14 @@ public:
             ranks = what == 2;
             if (what == 3 || what == 4)
                 config.flags |= LATH_GAPPED;
+            if (what >= 4)
+                words = what - 2;
             finish();
         }
 
     private:
         void finish() {
+            config.value_size = words * sizeof(word);
             config.layout = points ? LATH_POINTS : LATH_RANGES;
             config.flags |= (ranks ? LATH_RANKS : 0) | (holes ? LATH_HOLES : 0);
         }
@@ -97,6 +81,7 @@ public:
     index_calls(const setup& how, const host& where) : placed(where) {
         lath_config config = how.config;
         config.allocator = where.allocator;
+        value_words = how.words;
         place([&](lath_index* at) { return lath_index_init(at, &config); });
         if (set_)
             lath_cursor_init(&cursor, set_);
@@ -113,7 +98,7 @@ public:
         word from = 0;
         std::size_t n = items.size();
         for (m.items.clear(); n == items.size() && (from || m.items.empty());) {
-            n = lath_index_scan(set_, from, last_key, items.data(), items.size(), &from);
+            n = index_api::scan(set_, from, last_key, items.data(), items.size(), &from);
             m.items.insert(m.items.end(), items.begin(),
                            items.begin() + static_cast<std::ptrdiff_t>(n));
         }
@@ -121,7 +106,7 @@ public:
     // Ends it. Returns whether it gave out all that the model has; nullptr: true.
     bool end(const model* m) {
         std::vector<lath_item> gone;
-        lath_index_fini(set_, note<lath_item>, &gone);
+        index_api::fini(set_, note<lath_item>, &gone);
         leave(set_);
         std::sort(gone.begin(), gone.end(),
                   [](const lath_item& a, const lath_item& b) { return a.key < b.key; });

@@ -197,7 +197,7 @@ static void holes(void)
 	for (i = 0; i < GAP_ALIGNS * SIDE_COLUMN; i++)
 		code[i] = 0x7fff7fff7fff7fff;
 	for (i = 0; i < GAP_ROOM; i++)
-		gap_own((struct tree *)(void *)&list, inner)[i] = 0x7fff7fff7fff7fff;
+		gap_own(inner)[i] = 0x7fff7fff7fff7fff;
 	assert(!lath_index_verify(&list, 6, NULL, 0));
 	lath_node_side_unknown(inner, 1); /* true, but says nothing */
 	assert(!lath_index_verify(&list, 5, NULL, 0));

@@ -246,6 +246,7 @@ pub struct lath_config {
     pub rcu: *const lath_rcu,
     pub allocator: *const lath_allocator,
     pub id: u64,
+    pub value_size: usize,
 }
 
 #[repr(C)]

@@ -52,7 +52,7 @@ fn as_in_c() {
             name, read_lock, read_unlock, call, synchronize, drain, register_thread,
             unregister_thread
         }
-        lath_config { size, layout, flags, rcu, allocator, id }
+        lath_config { size, layout, flags, rcu, allocator, id, value_size }
         lath_space_config { size, low, high, unit, below, flags, rcu, allocator }
         lath_hole_request { size, align, low, high, below, hint, policy }
         lath_space_stats {

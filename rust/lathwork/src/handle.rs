@@ -234,5 +234,6 @@ pub(crate) fn config(
         rcu: rcu(),
         allocator,
         id: 0,
+        value_size: 0,
     }
 }

@@ -14,7 +14,7 @@
 /* Copy and check a configuration: 0 | -EINVAL */
 static int read_config(struct lath_config *to, const struct lath_config *from)
 {
-	if (lath_config_read(to, from))
+	if (lath_config_read(to, from, false))
 		return -EINVAL;
 	if (to->layout != LATH_RANGES || to->flags & ~(unsigned int)KNOWN_FLAGS ||
 	    (to->flags & LATH_RANKS && to->flags & LATH_SHARED))

@@ -58,8 +58,8 @@ static __always_inline bool pass(struct search *s, u64 key, u64 end, bool up)
 static __always_inline void lower_node(struct search *s, struct node *node, u64 lockword)
 {
 	/* a summary that promised nothing is not the reason why the node was searched */
-	if (!s->best && gap_lane(gap_own(s->tree, node), s->slot) >= s->need)
-		lath_gap_lower_node(s->tree, node, lockword);
+	if (!s->best && gap_lane(gap_own(node), s->slot) >= s->need)
+		lath_gap_lower_node(node, lockword);
 }
 
 /* Test the run behind the last item of the leaf (upwards) or in front of the first one, as far as
@@ -221,8 +221,8 @@ static enum result node_down(struct search *s, struct node *node);
 static enum result run_behind(struct search *s, struct node *node, struct node *right,
 			      unsigned int level)
 {
-	u64 behind = READ_ONCE(gap_own(s->tree, node)[GAP_ROOM + 1]), key;
-	u64 before = READ_ONCE(gap_own(s->tree, right)[GAP_ROOM]);
+	u64 behind = READ_ONCE(gap_own(node)[GAP_ROOM + 1]), key;
+	u64 before = READ_ONCE(gap_own(right)[GAP_ROOM]);
 
 	if (!level)
 		return HOLE_ON;
@@ -235,7 +235,7 @@ static enum result run_behind(struct search *s, struct node *node, struct node *
 /* Downwards likewise: the run that ends at `at`, behind all items of the node. */
 static enum result run_above(struct search *s, struct node *node, unsigned int level)
 {
-	u64 behind = READ_ONCE(gap_own(s->tree, node)[GAP_ROOM + 1]), key;
+	u64 behind = READ_ONCE(gap_own(node)[GAP_ROOM + 1]), key;
 
 	return level && behind <= s->at && fit(s, behind, s->at, false, &key)
 		       ? look(s, level + 1, false)
@@ -402,7 +402,7 @@ static __always_inline enum result search_entry(struct search *s, struct place *
 	}
 	/* The region was searched as a whole, but perhaps for the one in which the search began. */
 	if (!s->best && (i != p->first || p->whole))
-		lath_gap_lower_entry(s->tree, node, (unsigned int)i, &p->lockword);
+		lath_gap_lower_entry(node, (unsigned int)i, &p->lockword);
 	return HOLE_ON;
 }
 
@@ -476,7 +476,7 @@ static enum result node_down(struct search *s, struct node *node)
  * the leaf? */
 static bool leaf_promises(const struct search *s, struct node *leaf)
 {
-	const u64 *own = gap_own(s->tree, leaf);
+	const u64 *own = gap_own(leaf);
 	u64 before = READ_ONCE(own[GAP_ROOM]), last = READ_ONCE(leaf->last);
 	u64 behind = max(s->at, READ_ONCE(own[GAP_ROOM + 1]));
 
@@ -496,7 +496,7 @@ static void lower_entry_of(struct search *s, u64 key)
 
 	/* a parent that changed since keeps its promise: a later search corrects it */
 	if (i >= 0 && node_valid(parent, lockword))
-		lath_gap_lower_entry(s->tree, parent, (unsigned int)i, &lockword);
+		lath_gap_lower_entry(parent, (unsigned int)i, &lockword);
 }
 
 /* Search upwards the leaf that covers `at`, if a finger leads there and it may serve. HOLE_HIT |

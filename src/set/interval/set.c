@@ -17,7 +17,7 @@ int lath_intervals_init(struct lath_intervals *public, enum lath_bounds bounds,
 		return -EINVAL;
 	if (bounds != LATH_HALF_OPEN && bounds != LATH_CLOSED)
 		return -EINVAL;
-	if (lath_config_read(&copy, config) || copy.layout != LATH_RANGES ||
+	if (lath_config_read(&copy, config, false) || copy.layout != LATH_RANGES ||
 	    copy.flags & ~(unsigned int)KNOWN_FLAGS)
 		return -EINVAL;
 	memset(set, 0, sizeof(*set));

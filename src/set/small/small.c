@@ -13,7 +13,7 @@ static bool sound(const struct lath_small_kind *kind)
 {
 	struct lath_config config;
 
-	return kind->limit <= LATH_SMALL_MOST && !lath_config_read(&config, &kind->index) &&
+	return kind->limit <= LATH_SMALL_MOST && !lath_config_read(&config, &kind->index, false) &&
 	       !(config.flags & LATH_SHARED);
 }
 
@@ -54,7 +54,7 @@ static int fill(struct lath_index *index, const struct small *block)
 static int index_init(struct lath_index *index, const struct small *from, enum small_form form)
 {
 	struct lath_config config;
-	int ret = lath_config_read(&config, &from->kind->index);
+	int ret = lath_config_read(&config, &from->kind->index, false);
 
 	if (ret)
 		return ret;

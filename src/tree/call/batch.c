@@ -227,8 +227,8 @@ struct found {
 
 /* Look up one key in the leaf that was probed for it. Returns false if that leaf has changed, or
  * there is none. */
-static __always_inline bool probe_result(const struct probe *probe, u64 key,
-					 const struct found *found, size_t at, bool *hit)
+static __always_inline bool probe_result(const struct tree *tree, const struct probe *probe,
+					 u64 key, const struct found *found, size_t at, bool *hit)
 {
 	long i;
 
@@ -236,10 +236,14 @@ static __always_inline bool probe_result(const struct probe *probe, u64 key,
 		return false;
 	i = probe_entry(probe, key);
 	if (i >= 0 && found->items) {
-		item_of(probe->leaf, (unsigned int)i, &found->items[at]);
+		item_of(tree, probe->leaf, (unsigned int)i, &found->items[at]);
 	} else if (i >= 0) {
 		lath_delay("found, not yet copied");
-		found->values[at] = READ_ONCE(probe->leaf->pair[i].value);
+		if (long_values(tree))
+			lath_node_copy_long(probe->leaf, (unsigned int)i, tree->leaf_side,
+					    found->values + at * value_words(tree));
+		else
+			found->values[at] = READ_ONCE(probe->leaf->pair[i].value);
 	}
 	*hit = i >= 0;
 	return likely(node_valid(probe->leaf, probe->lockword));
@@ -248,15 +252,9 @@ static __always_inline bool probe_result(const struct probe *probe, u64 key,
 /* Look up one key by itself. */
 static bool lookup_again(struct tree *tree, u64 key, const struct found *found, size_t at)
 {
-	struct lath_item item;
-
-	if (lath_lookup_item(tree, key, &item))
-		return false;
 	if (found->items)
-		found->items[at] = item;
-	else
-		found->values[at] = item.value;
-	return true;
+		return !lath_lookup_item(tree, key, &found->items[at]);
+	return lath_get_value(tree, key, found->values + at * value_words(tree));
 }
 
 static __always_inline size_t lookup_group(struct tree *tree, unsigned int n, const u64 *points,
@@ -276,7 +274,7 @@ static __always_inline size_t lookup_group(struct tree *tree, unsigned int n, co
 		bool hit;
 
 		/* the leaf changed, or none was found: a lookup by itself answers */
-		if (unlikely(!probe_result(&probe[i], points[i], found, at + i, &hit)))
+		if (unlikely(!probe_result(tree, &probe[i], points[i], found, at + i, &hit)))
 			hit = lookup_again(tree, points[i], found, at + i);
 		/* a whole item says by its size that there is none */
 		if (!found->items)

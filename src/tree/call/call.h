@@ -12,10 +12,21 @@
 
 /* The item that covers point: 0 | -ENOENT */
 int lath_lookup_item(struct tree *tree, u64 point, struct lath_item *found);
+/* As lath_index_get(), in a section or not. */
+int lath_get_value(struct tree *tree, u64 point, u64 *value);
 /* The first item that overlaps [key, last] / the last item that begins at or before key: 0 |
  * -ENOENT */
 int lath_overlap_item(struct tree *tree, u64 key, u64 last, struct lath_item *found);
 int lath_floor_item(struct tree *tree, u64 key, struct lath_item *found);
+
+/* ---- load.c: a tree that no other call uses is filled in order ---- */
+
+/* Returns the leaf to begin with, or NULL: the tree has items. */
+struct node *lath_load_begin(struct tree *tree);
+/* Append a valid item behind all others. Returns the leaf to go on with, or NULL: no memory. */
+struct node *lath_load_item(struct tree *tree, struct node *leaf, const struct lath_item *item);
+/* Complete the tree. 0 | -ENOMEM, for a leaf that is NULL too: the tree is empty. */
+int lath_load_end(struct tree *tree, struct node *leaf);
 
 /* ---- insert.c ---- */
 

@@ -8,7 +8,8 @@
 #include "lathwork/config.h"
 
 /* Copy a configuration, NULL for the default one, and check it: 0 | -EINVAL. A caller compiled with
- * an older, shorter struct gets the defaults for what it does not know. */
-int lath_config_read(struct lath_config *to, const struct lath_config *from);
+ * an older, shorter struct gets the defaults for what it does not know. long_values: a value_size
+ * of more than a word is allowed. */
+int lath_config_read(struct lath_config *to, const struct lath_config *from, bool long_values);
 
 #endif /* LATH_INDEX_CONFIG_H */

@@ -3,9 +3,14 @@
  * copy.c - a copy of an index, and a number by which two can be compared. Both go over the items
  * as a scan does (P2).
  */
-#include "tree/tree.h"
+#include "tree/call/call.h"
 
-#define STEP 32 /* items read at a time */
+/* Items read at a time. In the kernel a stack is small. */
+#ifdef __KERNEL__
+#define STEP 8
+#else
+#define STEP NODE_CAP
+#endif
 
 /* The configuration of the tree itself, for a copy that shall be like it. */
 static void config_of(const struct tree *tree, struct lath_config *config)
@@ -15,29 +20,33 @@ static void config_of(const struct tree *tree, struct lath_config *config)
 	config->flags = tree->flags & ~(unsigned int)LATH_SHARED;
 	/* the copy uses what the tree resolved: the flavour, and the caller's allocator */
 	config->rcu = tree->rcu;
+	config->value_size = value_words(tree) * sizeof(u64);
 	config->allocator = tree->allocator.alloc ? &tree->allocator : NULL;
 }
 
-/* Insert all items of `index` into the empty index `copy`. A scan goes on behind the end of its
- * last item, so they are disjoint, and come in ascending order, so the leaves become full. 0 |
- * -ENOMEM | -EINVAL */
-static int copy_items(struct lath_index *copy, struct lath_index *index)
+/* Copy all items of `index` to the empty index `copy`. A scan goes on behind the end of its last
+ * item, so they are disjoint and in order. 0 | -ENOMEM | -EINVAL: the copy cannot hold one */
+static int copy_items(struct tree *copy, struct lath_index *index)
 {
+	struct node *leaf = lath_load_begin(copy);
 	struct lath_item items[STEP];
+	u64 value[STEP][VALUE_WORDS];
 	uint64_t from = 0;
 	size_t n, i;
 
+	for (i = 0; i < STEP; i++)
+		items[i].value = (u64)(uintptr_t)value[i];
 	do {
 		n = lath_index_scan(index, from, KEY_MAX, items, STEP, &from);
-		for (i = 0; i < n; i++) {
-			int ret = lath_index_insert_item(copy, &items[i], NULL);
-
-			/* the caller ends the copy, with what it has got */
-			if (ret)
-				return ret;
+		for (i = 0; i < n && leaf; i++) {
+			if (!item_valid(copy, items[i].key, items[i].size)) {
+				lath_load_end(copy, leaf);
+				return -EINVAL;
+			}
+			leaf = lath_load_item(copy, leaf, &items[i]);
 		}
-	} while (n == STEP && from);
-	return 0;
+	} while (leaf && n == STEP && from);
+	return lath_load_end(copy, leaf);
 }
 
 int lath_index_clone(struct lath_index *copy, struct lath_index *index,
@@ -56,7 +65,9 @@ int lath_index_clone(struct lath_index *copy, struct lath_index *index,
 	ret = lath_index_init(copy, config);
 	if (ret)
 		return ret;
-	ret = copy_items(copy, index);
+	ret = value_words(tree_of(copy)) == value_words(tree_of(index))
+		      ? copy_items(tree_of(copy), index)
+		      : -EINVAL;
 	if (ret)
 		lath_index_fini(copy, NULL, NULL);
 	return ret;

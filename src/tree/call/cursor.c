@@ -55,7 +55,7 @@ static bool step_in_leaf(struct lath_cursor *cursor, struct tree *tree, bool up,
 	/* the leaf ends here: the caller goes on by key */
 	if (i < 0)
 		return false;
-	item_of(leaf, (unsigned int)i, item);
+	item_of(tree, leaf, (unsigned int)i, item);
 	if (!node_valid(leaf, cursor->lockword))
 		return false;
 	cursor->entry = i;
@@ -142,7 +142,7 @@ int lath_cursor_locked_floor(const struct lath_cursor *cursor, uint64_t key, str
 	/* the leaf is locked: what is read needs no validation, and stays true until the unlock */
 	i = (int)node_floor(leaf, key);
 	if (i >= 0)
-		item_of(leaf, (unsigned int)i, item);
+		item_of(tree_of(cursor->index), leaf, (unsigned int)i, item);
 	return i >= 0;
 }
 

@@ -48,8 +48,7 @@ static void json_node(const struct dump *dump, struct node *node)
 	      U(node->low), U(node->last), U(node->lockword / NODE_VERSION), node->cap, node->used);
 	PRINT(dump, "\"shift\":%u,\"base\":%llu,", node->shift, U(node->base));
 	if (gap_kept(dump->tree))
-		PRINT(dump, "\"room\":%llu,",
-		      U(gap_code_bound(gap_lane(gap_own(dump->tree, node), 0))));
+		PRINT(dump, "\"room\":%llu,", U(gap_code_bound(gap_lane(gap_own(node), 0))));
 	PRINT(dump, "\"%s\":[", pivoted ? "pivots" : "heads");
 	for (i = 0; i < n; i++)
 		PRINT(dump, "%s%llu", i ? "," : "", pivoted ? U(node->pivot[i]) : U(node->head[i]));

@@ -27,7 +27,7 @@ static __always_inline void erase_entry(struct tree *tree, struct node *leaf, in
 	LATH_ASSERT(node_is_locked(leaf) && !node_level(leaf));
 	LATH_ASSERT(i >= 0 && leaf->live >> i & 1);
 	if (old)
-		item_of(leaf, (unsigned int)i, old);
+		item_of(tree, leaf, (unsigned int)i, old);
 	change_begin(tree);
 	node_erase(leaf, (unsigned int)i);
 	count = node_count(leaf);
@@ -170,7 +170,6 @@ static __always_inline int erase_expected(struct lath_index *index, u64 key, boo
 					  u64 expected, struct lath_item *there)
 {
 	struct tree *tree = tree_of(index);
-	struct lath_item item;
 	struct node *leaf;
 	int i, ret = 0;
 
@@ -180,11 +179,12 @@ static __always_inline int erase_expected(struct lath_index *index, u64 key, boo
 	if (i < 0) {
 		ret = -ENOENT;
 	} else {
-		item_of(leaf, (unsigned int)i, &item);
+		bool same = sized ? node_size(leaf, (unsigned int)i) == expected
+				  : has_value(tree, leaf, (unsigned int)i, expected);
+
 		if (there)
-			*there = item;
-		if ((sized ? item.size : item.value) != expected)
-			ret = -EAGAIN;
+			item_of(tree, leaf, (unsigned int)i, there);
+		ret = same ? 0 : -EAGAIN;
 	}
 	if (ret)
 		node_unlock_clean(leaf);

@@ -32,7 +32,7 @@ static enum leaf_result insert_across(struct tree *tree, struct node *first,
 	LATH_ASSERT(lath_reader_inside(tree->rcu));
 	if (hit >= 0) {
 		if (conflict)
-			item_of(last, (unsigned int)hit, conflict);
+			item_of(tree, last, (unsigned int)hit, conflict);
 		lath_unlock_clean(first, last);
 		return LEAF_CONFLICT;
 	}
@@ -46,7 +46,7 @@ static enum leaf_result insert_across(struct tree *tree, struct node *first,
 	change_begin(tree);
 	lath_cover_from(first, last, item->key);
 	lath_node_insert(last, node_rank(last, item->key), item->key, item->size, item->value,
-			 true);
+			 tree->leaf_side);
 	marked = last->counted;
 	lath_finish_cover(tree, first, last, item->key, end);
 	change_added(tree, item->key, item->size, marked);
@@ -133,7 +133,7 @@ bool lath_insert_back(struct tree *tree, struct gap_undo *undo, u64 value)
 	/* the entry kept its key and its size */
 	WRITE_ONCE(leaf->pair[undo->i].value, value);
 	node_revive(leaf, undo->i);
-	lath_gap_undo(tree, undo);
+	lath_gap_undo(undo);
 	change_added(tree, undo->key, undo->size, marked);
 	return true;
 }

@@ -3,6 +3,7 @@
  * load.c - fill an empty tree from sorted items: full leaves, full inner nodes, no searching.
  * Excludes all other calls.
  */
+#include "tree/call/call.h"
 #include "tree/watch/change.h"
 #include "tree/way/locate.h"
 #include "tree/step/step.h"
@@ -62,25 +63,34 @@ static struct node *add_right(struct tree *tree, struct node *left, enum pool_ki
 	return node;
 }
 
-/* Fill the leaf and as many right of it as it takes. Returns false if there is no memory. */
-static bool load_leaves(struct tree *tree, struct node *leaf, size_t n,
-			const struct lath_item *items)
+/* A full leaf is followed by another one; the small one that an index of points begins with becomes
+ * larger. Returns the leaf to go on with, or NULL: no memory. */
+static struct node *next_leaf(struct tree *tree, struct node *leaf, u64 key)
 {
-	size_t i;
+	struct node *fresh;
 
-	for (i = 0; i < n; i++) {
-		/* each leaf is filled completely, in a gapped tree too */
-		if (leaf->used == NODE_CAP) {
-			lath_node_reindex(leaf);
-			leaf = add_right(tree, leaf, POOL_LEAF, 0, items[i].key);
-			if (!leaf)
-				return false;
-		}
-		lath_node_append(leaf, items[i].key, items[i].size, items[i].value,
-				 tree->leaf_side);
+	if (leaf->cap == NODE_CAP) {
+		lath_node_reindex(leaf);
+		return add_right(tree, leaf, POOL_LEAF, 0, key);
 	}
-	lath_node_reindex(leaf);
-	return true;
+	fresh = lath_node_alloc(tree, POOL_LEAF);
+	if (!fresh)
+		return NULL;
+	lath_call_enter();
+	node_lock(leaf);
+	lath_first_leaf_grow(tree, leaf, fresh);
+	lath_call_exit();
+	return fresh;
+}
+
+struct node *lath_load_item(struct tree *tree, struct node *leaf, const struct lath_item *item)
+{
+	/* each leaf is filled completely, in a gapped tree too */
+	if (leaf->used == leaf->cap)
+		leaf = next_leaf(tree, leaf, item->key);
+	if (leaf)
+		lath_node_append(leaf, item->key, item->size, item->value, tree->leaf_side);
+	return leaf;
 }
 
 /* Build the level above the one that begins with `below`. Returns its first node, or NULL: no
@@ -109,9 +119,7 @@ static struct node *load_inner(struct tree *tree, struct node *below)
 	return NULL;
 }
 
-/* If the tree has no item, make its first leaf its only node and return that leaf, which covers all
- * keys and whose free space the caller measures; else return NULL and change nothing. */
-static struct node *sole_leaf(struct tree *tree)
+struct node *lath_load_begin(struct tree *tree)
 {
 	struct node *first = leftmost_leaf(tree), *node, *down;
 
@@ -119,58 +127,30 @@ static struct node *sole_leaf(struct tree *tree)
 	for (node = first; node; node = node->right)
 		if (node->live)
 			return NULL;
-	if (tree->root == first && !first->right)
-		return first;
-	lath_call_enter();
-	for (node = tree->root; node != first; node = down) {
-		down = node_child(node, __ffs64(node->live));
-		drop_level(tree, POOL_INNER, node, true);
+	if (tree->root != first || first->right) {
+		lath_call_enter();
+		for (node = tree->root; node != first; node = down) {
+			down = node_child(node, __ffs64(node->live));
+			drop_level(tree, POOL_INNER, node, true);
+		}
+		drop_level(tree, POOL_LEAF, first->right, true);
+		lath_call_exit();
+		WRITE_ONCE(first->right, NULL);
+		WRITE_ONCE(first->last, KEY_MAX);
+		WRITE_ONCE(first->no_downlink, 0);
+		WRITE_ONCE(tree->root, first);
 	}
-	drop_level(tree, POOL_LEAF, first->right, true);
-	lath_call_exit();
-	WRITE_ONCE(first->right, NULL);
-	WRITE_ONCE(first->last, KEY_MAX);
-	WRITE_ONCE(first->no_downlink, 0);
-	WRITE_ONCE(tree->root, first);
+	lath_node_clear(first);
 	return first;
 }
 
-/* 0 | -EBUSY (not empty) | -ENOMEM (the tree stays empty) */
-static int load(struct tree *tree, size_t n, const struct lath_item *items)
+/* Free all that was loaded but the first leaf, and empty that. `top`: the first node of the highest
+ * level. */
+static int load_failed(struct tree *tree, struct node *top)
 {
-	struct node *leaf = sole_leaf(tree), *top = leaf, *down;
+	struct node *leaf = tree->root, *down; /* no level above it has been shown */
 
-	if (!leaf)
-		return -EBUSY;
-	/* the small leaf that an index of points begins with */
-	if (leaf->cap < NODE_CAP) {
-		top = lath_node_alloc(tree, POOL_LEAF);
-		if (!top)
-			return -ENOMEM;
-		lath_call_enter();
-		node_lock(leaf);
-		lath_first_leaf_grow(tree, leaf, top);
-		lath_call_exit();
-		leaf = top;
-	}
-	lath_node_clear(leaf);
-	if (!load_leaves(tree, leaf, n, items))
-		goto no_memory;
-	lath_gap_measure_level(tree, leaf);
-	while (top->right) {
-		struct node *above = load_inner(tree, top);
-
-		if (!above)
-			goto no_memory;
-		top = above;
-	}
-	smp_store_release(&tree->root, top); /* pairs with the load in descend */
-	watch_filled(tree);
-	return 0;
-
-no_memory:
-	/* what was built is seen by no other thread: the root is still the first leaf */
-	LATH_ASSERT(READ_ONCE(tree->root) == leaf);
+	LATH_ASSERT(!node_level(leaf));
 	for (; node_level(top); top = down) {
 		down = node_child(top, 0);
 		drop_level(tree, POOL_INNER, top, false);
@@ -183,15 +163,41 @@ no_memory:
 	return -ENOMEM;
 }
 
+int lath_load_end(struct tree *tree, struct node *leaf)
+{
+	struct node *top = tree->root;
+
+	if (!leaf)
+		return load_failed(tree, top);
+	lath_node_reindex(leaf);
+	lath_gap_measure_level(tree, top);
+	while (top->right) {
+		struct node *above = load_inner(tree, top);
+
+		if (!above)
+			return load_failed(tree, top);
+		top = above;
+	}
+	smp_store_release(&tree->root, top); /* pairs with the load in descend */
+	watch_filled(tree);
+	lath_hint_build(tree);
+	return 0;
+}
+
 int lath_index_load_sorted(struct lath_index *index, size_t n, const struct lath_item *items,
 			   size_t *bad)
 {
 	struct tree *tree = tree_of(index);
 	int ret = check_items(tree, n, items, bad);
+	struct node *leaf;
+	size_t i;
 
-	if (!ret)
-		ret = load(tree, n, items);
-	if (!ret)
-		lath_hint_build(tree);
-	return ret;
+	if (ret)
+		return ret;
+	leaf = lath_load_begin(tree);
+	if (!leaf)
+		return -EBUSY;
+	for (i = 0; i < n && leaf; i++)
+		leaf = lath_load_item(tree, leaf, &items[i]);
+	return lath_load_end(tree, leaf);
 }

@@ -61,13 +61,13 @@ static struct node *lock_after_tries(struct tree *tree, u64 key)
 
 /* Look for point in the leaf that covers it. Returns true if nothing changed since; *ret: 0 |
  * -ENOENT. */
-static __always_inline bool look_in(struct node *leaf, u64 lockword, u64 point,
-				    struct lath_item *found, int *ret)
+static __always_inline bool look_in(const struct tree *tree, struct node *leaf, u64 lockword,
+				    u64 point, struct lath_item *found, int *ret)
 {
 	int i = (int)node_cover(leaf, point);
 
 	if (i >= 0)
-		item_of(leaf, (unsigned int)i, found);
+		item_of(tree, leaf, (unsigned int)i, found);
 	*ret = i >= 0 ? 0 : -ENOENT;
 	return likely(node_valid(leaf, lockword));
 }
@@ -83,12 +83,12 @@ static int lookup_far(struct tree *tree, u64 point, struct lath_item *found)
 	LATH_ASSERT(nodes_stay(tree) || lath_reader_inside(tree->rcu));
 	for (try = 0; try < READ_TRIES; try++) {
 		leaf = lath_locate_far(tree, point, FOR_READ, &lockword);
-		if (look_in(leaf, lockword, point, found, &ret))
+		if (look_in(tree, leaf, lockword, point, found, &ret))
 			return ret;
 	}
 	leaf = lock_after_tries(tree, point);
 	/* under the lock the lockword cannot change: this look always counts */
-	look_in(leaf, READ_ONCE(leaf->lockword), point, found, &ret);
+	look_in(tree, leaf, READ_ONCE(leaf->lockword), point, found, &ret);
 	node_unlock_clean(leaf);
 	locks_exit(tree);
 	return ret;
@@ -102,7 +102,7 @@ static __always_inline bool lookup_near(struct tree *tree, u64 point, struct lat
 	u64 lockword;
 	struct node *leaf = finger_find(tree, point, &lockword);
 
-	return leaf && look_in(leaf, lockword, point, found, ret);
+	return leaf && look_in(tree, leaf, lockword, point, found, ret);
 }
 
 int lath_lookup_item(struct tree *tree, u64 point, struct lath_item *found)
@@ -131,15 +131,17 @@ int lath_index_lookup_item(struct lath_index *index, uint64_t point, struct lath
 	return ret;
 }
 
-static int get_after_change(struct tree *tree, u64 point, uint64_t *value)
+int lath_get_value(struct tree *tree, u64 point, u64 *value)
 {
-	struct lath_item item;
+	struct lath_item item = { .value = (u64)(uintptr_t)value };
+	int ret;
 
-	/* in the caller's section; it retries, and takes the lock in the end */
-	if (lath_lookup_item(tree, point, &item))
-		return 0;
-	*value = item.value;
-	return 1;
+	section_enter(tree);
+	ret = lath_lookup_item(tree, point, &item);
+	section_exit(tree);
+	if (!ret && !long_values(tree))
+		*value = item.value;
+	return !ret;
 }
 
 /* locate() FOR_READ with the look at the hint table inlined. */
@@ -169,6 +171,8 @@ int lath_index_get(struct lath_index *index, uint64_t point, uint64_t *value)
 	int ret;
 	long i;
 
+	if (long_values(tree))
+		return lath_get_value(tree, point, value);
 	section_enter(tree);
 	leaf = locate_at_once(tree, point, &lockword);
 	i = node_cover(leaf, point);
@@ -179,7 +183,7 @@ int lath_index_get(struct lath_index *index, uint64_t point, uint64_t *value)
 	ret = i >= 0;
 	/* rare, and outlined: the common case needs no struct of an item */
 	if (unlikely(!node_valid(leaf, lockword)))
-		ret = get_after_change(tree, point, &there);
+		ret = lath_get_value(tree, point, &there);
 	section_exit(tree);
 	if (ret)
 		*value = there;
@@ -193,7 +197,7 @@ int lath_index_get(struct lath_index *index, uint64_t point, uint64_t *value)
 static bool pin_in(const struct tree *tree, struct node *leaf, u64 lockword, u64 point,
 		   const struct lath_pin *pin, struct lath_item *found, int *ret)
 {
-	if (!look_in(leaf, lockword, point, found, ret))
+	if (!look_in(tree, leaf, lockword, point, found, ret))
 		return false;
 	if (*ret)
 		return true;
@@ -280,7 +284,7 @@ static enum leaf_result seek_right(struct tree *tree, u64 key, u64 last, bool co
 		 * says whether both are true */
 		i = first_in_leaf(leaf, key, last, cover);
 		if (i >= 0)
-			item_of(leaf, (unsigned int)i, found);
+			item_of(tree, leaf, (unsigned int)i, found);
 		next = leaf_right(leaf);
 		if (!node_valid(leaf, lockword))
 			return LEAF_STALE;
@@ -317,7 +321,7 @@ static int seek_right_locked(struct tree *tree, u64 key, u64 last, bool cover,
 		LATH_ASSERT(leaf); /* the rightmost leaf answers -2 */
 	}
 	if (i >= 0)
-		item_of(leaf, (unsigned int)i, found);
+		item_of(tree, leaf, (unsigned int)i, found);
 	lath_unlock_clean(first, leaf);
 	locks_exit(tree);
 	return i >= 0 ? 0 : -ENOENT;
@@ -380,7 +384,7 @@ static enum leaf_result seek_left(struct tree *tree, u64 key, struct lath_item *
 		/* an empty leaf, or one whose items are all above key: go on in the leaf before */
 		i = node_floor(leaf, key);
 		if (i >= 0)
-			item_of(leaf, (unsigned int)i, found);
+			item_of(tree, leaf, (unsigned int)i, found);
 		low = READ_ONCE(leaf->low);
 		if (!node_valid(leaf, lockword))
 			return LEAF_STALE;
@@ -413,7 +417,7 @@ static enum leaf_result floor_locked(struct tree *tree, u64 from, u64 key, struc
 		/* one further right is nearer to the key: it replaces what was found before */
 		if (i >= 0) {
 			result = LEAF_DONE;
-			item_of(leaf, (unsigned int)i, found);
+			item_of(tree, leaf, (unsigned int)i, found);
 		}
 		/* the leaf that covers key is the last one that can have a floor */
 		if (key <= leaf->last && !node_half_dead(leaf))

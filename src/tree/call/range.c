@@ -36,7 +36,7 @@ static unsigned int erase_some(struct tree *tree, u64 key, u64 last, struct lath
 	change_begin(tree);
 	for (; i >= 0 && n < CARRY && node_key(leaf, (unsigned int)i) <= last;
 	     i = node_after(leaf, i)) {
-		item_of(leaf, (unsigned int)i, &carry[n++]);
+		item_of(tree, leaf, (unsigned int)i, &carry[n++]);
 		node_erase(leaf, (unsigned int)i);
 	}
 	/* full: the leaf may have more, so the caller goes on behind the last item that was taken
@@ -63,8 +63,11 @@ static s64 erase_between(struct tree *tree, u64 key, u64 last, lath_item_fn each
 
 	for (;;) {
 		struct lath_item carry[CARRY];
+		u64 value[CARRY][VALUE_WORDS];
 		unsigned int n, i;
 
+		for (i = 0; i < CARRY; i++)
+			carry[i].value = (u64)(uintptr_t)value[i];
 		call_enter(tree);
 		n = erase_some(tree, key, last, carry, &end);
 		call_exit(tree);
@@ -100,29 +103,29 @@ struct overlay {
 	unsigned int covered;	/* items that leave the tree */
 	int left;		/* entry that begins before key and reaches it, or -1 */
 	struct lath_item right; /* what remains of an item behind end; size 0: nothing */
+	struct own_item was;	/* that item, as it was */
 	bool right_moves;	/* that item begins in the range and must begin later */
 };
 
-static void overlay_leaf(const struct node *leaf, u64 key, u64 end, struct overlay *over)
+static void overlay_leaf(const struct tree *tree, const struct node *leaf, u64 key, u64 end,
+			 struct overlay *over)
 {
 	int i = first_overlap(leaf, key, end);
 
 	memset(over, 0, sizeof(*over));
 	over->left = -1;
 	for (; i >= 0 && node_key(leaf, (unsigned int)i) <= end; i = node_after(leaf, i)) {
-		struct lath_item item;
-		u64 last;
+		u64 first = node_key(leaf, (unsigned int)i), last = node_end(leaf, (unsigned int)i);
 
-		item_of(leaf, (unsigned int)i, &item);
-		last = item.key + item.size - 1;
 		/* it reaches beyond the range: its rest stays, as an item that begins there */
 		if (last > end) {
 			over->right.key = end + 1;
 			over->right.size = last - end;
-			over->right.value = item.value;
-			over->right_moves = item.key >= key;
+			over->right.value =
+				own_item_of(tree, leaf, (unsigned int)i, &over->was)->value;
+			over->right_moves = first >= key;
 		}
-		if (item.key < key)
+		if (first < key)
 			over->left = i;
 		else if (last <= end)
 			over->covered++;
@@ -130,39 +133,40 @@ static void overlay_leaf(const struct node *leaf, u64 key, u64 end, struct overl
 }
 
 /* Cut and erase what one leaf has of [key, end]. each: called for erased items that end in it. */
-static void clear_leaf(struct node *leaf, u64 key, u64 end, lath_item_fn each, void *arg)
+static void clear_leaf(const struct tree *tree, struct node *leaf, u64 key, u64 end,
+		       lath_item_fn each, void *arg)
 {
 	int i = first_overlap(leaf, key, end), next;
 
 	for (; i >= 0 && node_key(leaf, (unsigned int)i) <= end; i = next) {
-		struct lath_item item;
+		u64 first = node_key(leaf, (unsigned int)i), last = node_end(leaf, (unsigned int)i);
+		struct own_item own;
 
 		next = node_after(leaf, i);
-		item_of(leaf, (unsigned int)i, &item);
 		/* it begins before the range, and is cut; what is behind the range is put back by
 		 * the caller */
-		if (item.key < key) {
-			WRITE_ONCE(leaf->size[i], key - item.key);
+		if (first < key) {
+			WRITE_ONCE(leaf->size[i], key - first);
 			continue;
 		}
 		/* inside the range, or with a rest behind it, which the caller inserts anew */
 		node_erase(leaf, (unsigned int)i);
-		if (each && item.key + item.size - 1 <= end)
-			each(arg, &item);
+		if (each && last <= end)
+			each(arg, own_item_of(tree, leaf, (unsigned int)i, &own));
 	}
 }
 
 /* Clear the locked leaves [first, last] of what a range [key, end] covers, and let `last` cover the
  * range. */
-static void clear_leaves(struct node *first, struct node *last, u64 key, u64 end, lath_item_fn each,
-			 void *arg)
+static void clear_leaves(const struct tree *tree, struct node *first, struct node *last, u64 key,
+			 u64 end, lath_item_fn each, void *arg)
 {
 	struct node *leaf = first;
 
 	LATH_ASSERT(end >= last->low && end <= last->last);
 	for (;; leaf = leaf_right(leaf)) {
 		LATH_ASSERT(node_is_locked(leaf));
-		clear_leaf(leaf, key, end, each, arg);
+		clear_leaf(tree, leaf, key, end, each, arg);
 		if (leaf == last)
 			break;
 	}
@@ -184,7 +188,7 @@ static int store(struct tree *tree, const struct lath_item *item, lath_item_fn e
 
 		while (end > last->last || node_half_dead(last))
 			last = lock_right(last);
-		overlay_leaf(last, key, end, &over);
+		overlay_leaf(tree, last, key, end, &over);
 		count = node_count(last) - over.covered - over.right_moves + 1 + !!over.right.size;
 		LATH_ASSERT(count && count <= node_count(last) + 2u);
 		/* before anything is erased: an erased item cannot be put back without memory */
@@ -198,7 +202,7 @@ static int store(struct tree *tree, const struct lath_item *item, lath_item_fn e
 		/* fences will move: lath_finish_cover() ends this change */
 		if (first != last)
 			change_begin(tree);
-		clear_leaves(first, last, key, end, each, arg);
+		clear_leaves(tree, first, last, key, end, each, arg);
 		if (over.right.size)
 			lath_node_insert(last, node_rank(last, over.right.key), over.right.key,
 					 over.right.size, over.right.value, tree->leaf_side);

@@ -34,16 +34,17 @@ static void resize_inside(struct tree *tree, struct node *leaf, unsigned int i, 
 static void resize_across(struct tree *tree, struct node *first, struct node *last, unsigned int i,
 			  u64 size)
 {
-	struct lath_item item;
+	struct own_item own;
+	const struct lath_item *item = own_item_of(tree, first, i, &own);
 
 	LATH_ASSERT(node_is_locked(first) && node_is_locked(last) && first != last);
 	LATH_ASSERT(first->live >> i & 1 && !node_full(last));
 	change_begin(tree);
-	item_of(first, i, &item);
 	node_erase(first, i);
-	lath_cover_from(first, last, item.key);
-	lath_node_insert(last, node_rank(last, item.key), item.key, size, item.value, true);
-	lath_finish_cover(tree, first, last, item.key, item.key + size - 1);
+	lath_cover_from(first, last, item->key);
+	lath_node_insert(last, node_rank(last, item->key), item->key, size, item->value,
+			 tree->leaf_side);
+	lath_finish_cover(tree, first, last, item->key, item->key + size - 1);
 }
 
 /* Does the entry after i in the leaf begin at or before `end`? */
@@ -133,7 +134,8 @@ static int split(struct tree *tree, u64 at, u64 value, struct reserve *reserve)
 		LATH_ASSERT(key < at && at <= end && end <= leaf->last);
 		/* both under one lock: no reader sees the item without its second half */
 		WRITE_ONCE(leaf->size[i], at - key);
-		lath_node_insert(leaf, node_rank(leaf, at), at, end - at + 1, value, true);
+		lath_node_insert(leaf, node_rank(leaf, at), at, end - at + 1, value,
+				 tree->leaf_side);
 		marked = leaf->counted;
 		node_unlock(leaf);
 		change_number(tree, at, at, marked);
@@ -170,7 +172,8 @@ static void erase_inside(struct tree *tree, struct node *leaf, unsigned int i,
 	else
 		node_erase(leaf, i);
 	if (tail)
-		lath_node_insert(leaf, node_rank(leaf, next), next, tail, there->value, true);
+		lath_node_insert(leaf, node_rank(leaf, next), next, tail, there->value,
+				 tree->leaf_side);
 	node_unlock(leaf);
 	change_freed(tree, part, 1, false);
 	if (head && tail) /* one item more */
@@ -178,19 +181,22 @@ static void erase_inside(struct tree *tree, struct node *leaf, unsigned int i,
 }
 
 /* 0 | -ENOENT | -EAGAIN | -ENOMEM. In a read-side critical section. */
-static int erase_part(struct tree *tree, const struct lath_item *part, struct lath_item *there,
+static int erase_part(struct tree *tree, const struct lath_item *part, struct own_item *own,
 		      struct reserve *reserve)
 {
+	const struct lath_item *there = &own->item;
+
 	for (;;) {
 		struct node *leaf = locate_locked(tree, part->key, FOR_ERASE);
 		int i = (int)node_cover(leaf, part->key), ret = -ENOENT;
 		u64 head = 0;
 
 		if (i >= 0) {
-			item_of(leaf, (unsigned int)i, there);
+			own_item_of(tree, leaf, (unsigned int)i, own);
 			head = part->key - there->key;
 			if (part->size <= there->size - head)
-				ret = there->value == part->value ? 0 : -EAGAIN;
+				ret = has_value(tree, leaf, (unsigned int)i, part->value) ? 0
+											  : -EAGAIN;
 		}
 		if (ret) {
 			node_unlock_clean(leaf);
@@ -216,14 +222,16 @@ int lath_index_erase_part(struct lath_index *index, const struct lath_item *part
 {
 	struct tree *tree = tree_of(index);
 	struct reserve reserve = { 0 };
-	struct lath_item item;
+	struct own_item own;
 	int ret;
 
 	if (!item_valid(tree, part->key, part->size))
 		return -EINVAL;
 	call_enter(tree);
-	ret = erase_part(tree, part, there ? there : &item, &reserve);
+	ret = erase_part(tree, part, &own, &reserve);
 	call_exit(tree);
+	if (there && (!ret || ret == -EAGAIN))
+		give_item(tree, &own.item, there);
 	lath_reserve_release(tree, &reserve);
 	hint_tick(tree, false);
 	return ret;
@@ -290,7 +298,8 @@ int lath_index_join(struct lath_index *index, uint64_t at,
 		    void *arg, struct lath_item *gone)
 {
 	struct tree *tree = tree_of(index);
-	struct lath_item left, right;
+	const struct lath_item *left, *right;
+	struct own_item own[2];
 	struct meeting two;
 	int ret = -ENOENT;
 
@@ -298,21 +307,21 @@ int lath_index_join(struct lath_index *index, uint64_t at,
 		return -EINVAL;
 	call_enter(tree);
 	if (at && lock_pair(tree, at, &two)) {
-		item_of(two.first, (unsigned int)two.left, &left);
-		item_of(two.last, (unsigned int)two.right, &right);
+		left = own_item_of(tree, two.first, (unsigned int)two.left, &own[0]);
+		right = own_item_of(tree, two.last, (unsigned int)two.right, &own[1]);
 		/* together they would be the whole key space, whose size is not a 64-bit number */
-		if (!(left.size + right.size))
+		if (!(left->size + right->size))
 			ret = -EINVAL;
 		else
-			ret = !may_join || may_join(arg, &left, &right) ? 0 : -ECANCELED;
+			ret = !may_join || may_join(arg, left, right) ? 0 : -ECANCELED;
 		/* may_join() was asked under the locks: what it saw is what is joined */
 		if (ret)
 			lath_unlock_clean(two.first, two.last);
 		else
-			join_pair(tree, &two, &left, &right);
+			join_pair(tree, &two, left, right);
 	}
 	call_exit(tree);
 	if (!ret && gone)
-		*gone = right;
+		give_item(tree, &own[1].item, gone);
 	return ret;
 }

@@ -21,8 +21,10 @@
 /* Items that a visitor gets at most in one call. In the kernel a stack is small. */
 #ifdef __KERNEL__
 #define VISIT (NODE_CAP / 2)
+#define VISIT_WORDS VISIT
 #else
 #define VISIT NODE_CAP
+#define VISIT_WORDS (VISIT * VALUE_WORDS)
 #endif
 
 struct scan {
@@ -151,13 +153,18 @@ static __always_inline size_t copy_entries(const struct scan *scan, u64 live,
 		unsigned int i = __ffs64(live);
 
 		if (sink->items) {
-			item_of(leaf, i, &sink->items[n++]);
-		} else {
-			lath_delay("found, not yet copied");
-			if (sink->keys)
-				sink->keys[n] = node_key(leaf, i);
-			sink->values[n++] = node_value(leaf, i);
+			item_of(scan->tree, leaf, i, &sink->items[n++]);
+			continue;
 		}
+		lath_delay("found, not yet copied");
+		if (sink->keys)
+			sink->keys[n] = node_key(leaf, i);
+		if (long_values(scan->tree))
+			lath_node_copy_long(leaf, i, scan->tree->leaf_side,
+					    sink->values + n * value_words(scan->tree));
+		else
+			sink->values[n] = node_value(leaf, i);
+		n++;
 	}
 	return n;
 }
@@ -260,7 +267,8 @@ size_t lath_index_scan_values(struct lath_index *index, uint64_t from, uint64_t 
  * critical section. */
 static int visit_leaves(struct scan *scan, lath_visit_fn visit, void *arg)
 {
-	u64 keys[VISIT], values[VISIT];
+	size_t most = min(VISIT + 0u, VISIT_WORDS / value_words(scan->tree));
+	u64 keys[VISIT], values[VISIT_WORDS];
 	struct sink sink = { .keys = keys, .values = values };
 	const struct node *ahead_of = NULL;
 
@@ -274,7 +282,7 @@ static int visit_leaves(struct scan *scan, lath_visit_fn visit, void *arg)
 		if (leaf != ahead_of)
 			prefetch_ahead(scan);
 		ahead_of = leaf;
-		n = copy_entries(scan, wanted(scan, end), &sink, 0, VISIT);
+		n = copy_entries(scan, wanted(scan, end), &sink, 0, most);
 		if (unlikely(!node_valid(leaf, scan->lockword))) {
 			scan->leaf = locate(scan->tree, scan->from, FOR_READ, &scan->lockword);
 			continue;
@@ -282,7 +290,7 @@ static int visit_leaves(struct scan *scan, lath_visit_fn visit, void *arg)
 		ret = n ? visit(arg, keys, values, n) : 0;
 		if (ret)
 			return ret;
-		if (n == VISIT && keys[n - 1] < scan->last) /* the leaf may have more */
+		if (n == most && keys[n - 1] < scan->last) /* the leaf may have more */
 			scan->from = keys[n - 1] + 1;
 		else if (!scan_on(scan, right, end))
 			return 0;
@@ -309,8 +317,8 @@ int lath_index_visit_values(struct lath_index *index, uint64_t from, uint64_t la
 
 /* Copy the items of one leaf that start in [first, from], the highest first. Returns their
  * number. */
-static size_t copy_leaf_back(const struct node *leaf, u64 from, u64 first, struct lath_item *items,
-			     size_t max)
+static size_t copy_leaf_back(const struct tree *tree, const struct node *leaf, u64 from, u64 first,
+			     struct lath_item *items, size_t max)
 {
 	int i = (int)node_floor(leaf, from);
 	size_t n = 0;
@@ -320,7 +328,7 @@ static size_t copy_leaf_back(const struct node *leaf, u64 from, u64 first, struc
 		/* entries are in order: no further one is in the range */
 		if (node_key(leaf, (unsigned int)i) < first)
 			break;
-		item_of(leaf, (unsigned int)i, &items[n++]);
+		item_of(tree, leaf, (unsigned int)i, &items[n++]);
 	}
 	return n;
 }
@@ -333,7 +341,7 @@ static size_t scan_back(struct tree *tree, u64 from, u64 first, struct lath_item
 	for (;;) {
 		u64 lockword, low;
 		struct node *leaf = locate(tree, from, FOR_READ, &lockword);
-		size_t m = copy_leaf_back(leaf, from, first, items + n, max - n);
+		size_t m = copy_leaf_back(tree, leaf, from, first, items + n, max - n);
 
 		low = READ_ONCE(leaf->low);
 		/* n has not grown: what was copied from the leaf is overwritten */

@@ -19,7 +19,7 @@ static const struct lath_config default_config = LATH_CONFIG_INIT;
 	(LATH_HUGE_PAGES | LATH_SMALL_PAGES | LATH_NODE_EACH | LATH_HOLES | LATH_SHARED | \
 	 LATH_GAPPED | LATH_RANKS | LATH_ANY_CONTEXT)
 
-int lath_config_read(struct lath_config *to, const struct lath_config *from)
+int lath_config_read(struct lath_config *to, const struct lath_config *from, bool long_values)
 {
 	*to = default_config;
 	if (!from)
@@ -36,6 +36,11 @@ int lath_config_read(struct lath_config *to, const struct lath_config *from)
 		return -EINVAL;
 	/* both would need the side column of the inner nodes */
 	if (to->flags & LATH_HOLES && (to->layout != LATH_RANGES || to->flags & LATH_RANKS))
+		return -EINVAL;
+	/* with LATH_HOLES a leaf has its summary where the rows of long values would be */
+	long_values &= !(to->flags & LATH_HOLES);
+	if (to->value_size % sizeof(u64) ||
+	    to->value_size > (long_values ? VALUE_WORDS : 1) * sizeof(u64))
 		return -EINVAL;
 	if (!lath_any_valid(to))
 		return -EINVAL;
@@ -64,16 +69,18 @@ static void apply_config(struct tree *tree, const struct lath_config *config, bo
 	 * LATH_HOLES the summary of each leaf that changes has to be measured: two are cheaper than
 	 * five */
 	tree->leaf_fill = gapped(tree) ? NODE_CAP : NODE_CAP * 7 / 8;
-	tree->leaf_side = tree->leaf_level || wide;
+	tree->leaf_side = tree->leaf_level || wide ? SIDE_WORD : 0;
+	if (config->value_size > sizeof(u64))
+		tree->leaf_side += (config->value_size / sizeof(u64) - 1) * SIDE_MORE;
 	if (flags & LATH_RANKS)
-		tree->inner_side = 1;
+		tree->inner_side = SIDE_WORD;
 	if (flags & LATH_HOLES) {
-		tree->inner_side = SIDE_WORDS;
+		tree->inner_side = SIDE_SUMMARY;
 		most = MOST_STRIPES_OF_HOLES;
 	}
 	while (tree->stripe_mask + 1u < LATH_STRIPES && tree->stripe_mask + 1u < most)
 		tree->stripe_mask = (u8)(2 * tree->stripe_mask + 1);
-	LATH_ASSERT(tree->leaf_side <= 1 && tree->leaf_fill <= NODE_CAP);
+	LATH_ASSERT(value_words(tree) <= VALUE_WORDS && tree->leaf_fill <= NODE_CAP);
 	tree->rcu = config->rcu ? config->rcu : &lath_rcu_auto;
 	if (config->allocator)
 		tree->allocator = *config->allocator;
@@ -97,7 +104,7 @@ int lath_tree_init(struct lath_index *index, const struct lath_config *config, b
 	struct tree *tree = tree_of(index);
 	struct lath_config checked;
 	struct node *root;
-	int ret = lath_config_read(&checked, config);
+	int ret = lath_config_read(&checked, config, true);
 
 	if (!index || (uintptr_t)index % _Alignof(struct lath_index))
 		return -EINVAL;
@@ -127,7 +134,7 @@ int lath_index_init(struct lath_index *index, const struct lath_config *config)
 }
 
 /* Changes with what the bytes of an index mean. */
-#define LAYOUT 3u
+#define LAYOUT 0u
 
 uint32_t lath_index_layout(void)
 {
@@ -153,10 +160,9 @@ static void call_for_items(struct tree *tree, lath_item_fn each, void *arg)
 		u64 live = leaf->live;
 
 		for (; live; live &= live - 1) {
-			struct lath_item item;
+			struct own_item own;
 
-			item_of(leaf, __ffs64(live), &item);
-			each(arg, &item);
+			each(arg, own_item_of(tree, leaf, __ffs64(live), &own));
 		}
 	}
 }

@@ -18,13 +18,13 @@ static int replace(struct tree *tree, u64 key, const u64 *expected, u64 value,
 	i = (int)node_find(leaf, key);
 	if (i >= 0) {
 		if (old)
-			item_of(leaf, (unsigned int)i, old);
-		ret = expected && node_value(leaf, (unsigned int)i) != *expected ? -EAGAIN : 0;
+			item_of(tree, leaf, (unsigned int)i, old);
+		ret = expected && !has_value(tree, leaf, (unsigned int)i, *expected) ? -EAGAIN : 0;
 	}
 	/* unlock as changed only if it was: readers of the leaf need not begin again */
 	if (!ret) {
 		LATH_ASSERT(leaf->live >> i & 1 && node_key(leaf, (unsigned int)i) == key);
-		WRITE_ONCE(leaf->pair[i].value, value);
+		node_set_value(leaf, (unsigned int)i, value, tree->leaf_side);
 		node_unlock(leaf);
 	} else {
 		node_unlock_clean(leaf);

@@ -138,10 +138,10 @@ static void small_free(struct tree *tree, void *block, size_t size)
 		lath_block_free(block);
 }
 
-/* The size of a node whose side column has `side` words per entry. */
-static size_t node_bytes(const struct tree *tree, size_t side)
+/* The size of a node whose side column has this (node.h). */
+static size_t node_bytes(const struct tree *tree, unsigned int side)
 {
-	size_t words = NODE_CAP * side + (tree->holes ? SIDE_WORDS : 0);
+	size_t words = NODE_CAP * side_words(side) + (tree->holes ? SIDE_WORDS : 0);
 
 	return (sizeof(struct node) + words * sizeof(u64) + 63) & ~63ul;
 }

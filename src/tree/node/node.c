@@ -39,6 +39,27 @@ u64 lath_node_wait_holding(struct node *node)
 	return lockword;
 }
 
+void lath_node_copy_long(const struct node *node, unsigned int i, unsigned int side, u64 *to)
+{
+	const u64 *row = node_row(node, i, side);
+	unsigned int k;
+
+	to[0] = node_value(node, i);
+	for (k = 0; k < side / SIDE_MORE; k++)
+		to[k + 1] = READ_ONCE(row[k]);
+}
+
+void lath_node_set_long(struct node *node, unsigned int i, const u64 *words, unsigned int side)
+{
+	u64 *row = node_row(node, i, side);
+	unsigned int k;
+
+	LATH_ASSERT(!node_level(node));
+	WRITE_ONCE(node->pair[i].value, words[0]);
+	for (k = 0; k < side / SIDE_MORE; k++)
+		WRITE_ONCE(row[k], words[k + 1]);
+}
+
 /* Write one code of a column. */
 static void put_code(u64 *column, unsigned int i, u64 code)
 {
@@ -75,6 +96,18 @@ static void move_summaries(struct node *to, unsigned int dst, const struct node 
 		move_words(to->size + k + dst, from->size + k + src, n);
 }
 
+static void move_side(struct node *to, unsigned int dst, const struct node *from, unsigned int src,
+		      unsigned int n, unsigned int side)
+{
+	if (side & SIDE_WORD)
+		move_words(&to->size[dst], &from->size[src], n);
+	else if (side & SIDE_SUMMARY)
+		move_summaries(to, dst, from, src, n);
+	if (side >= SIDE_MORE)
+		move_words(node_row(to, dst, side), node_row(from, src, side),
+			   n * (size_t)(side / SIDE_MORE));
+}
+
 static __always_inline void move_entries(struct node *to, unsigned int dst, const struct node *from,
 					 unsigned int src, unsigned int n, unsigned int side)
 {
@@ -82,10 +115,8 @@ static __always_inline void move_entries(struct node *to, unsigned int dst, cons
 	if (!n)
 		return;
 	move_words(&to->pair[dst].key, &from->pair[src].key, 2 * (size_t)n);
-	if (side == 1)
-		move_words(&to->size[dst], &from->size[src], n);
-	else if (side)
-		move_summaries(to, dst, from, src, n);
+	if (side)
+		move_side(to, dst, from, src, n, side);
 }
 
 /* Copy n heads, from entry src on to entry dst on. */
@@ -155,10 +186,14 @@ static void put_entry(struct node *node, unsigned int i, u64 key, u64 size, u64 
 		      unsigned int side)
 {
 	WRITE_ONCE(node->pair[i].key, key);
-	WRITE_ONCE(node->pair[i].value, value);
-	if (side == 1)
+	if (likely(!side)) {
+		WRITE_ONCE(node->pair[i].value, value);
+		return;
+	}
+	node_set_value(node, i, value, side);
+	if (side & SIDE_WORD)
 		WRITE_ONCE(node->size[i], size);
-	else if (side)
+	else if (side & SIDE_SUMMARY)
 		lath_node_side_unknown(node, i);
 }
 
@@ -555,6 +590,7 @@ void lath_node_spread(struct node *node, unsigned int side)
 {
 	u64 live = spread_positions(node), rest = live, key, above = 0;
 	unsigned int i = node->used, end = fls64(live), at, gap;
+	unsigned int more = side / SIDE_MORE, first = side % SIDE_MORE;
 	u64 step;
 
 	LATH_ASSERT(node_is_locked(node) && node->live == lath_ones(node->used));
@@ -566,14 +602,16 @@ void lath_node_spread(struct node *node, unsigned int side)
 	for (; rest; rest &= ~(1ull << at), end = at, above = key) {
 		at = __fls64(rest);
 		key = node_key(node, --i);
-		put_entry(node, at, key, side == 1 ? node_side(node, i) : 1, node_value(node, i),
-			  side);
+		put_entry(node, at, key, first == SIDE_WORD ? node_side(node, i) : 1,
+			  node_value(node, i), first);
+		if (more)
+			move_words(node_row(node, at, side), node_row(node, i, side), more);
 		if (end - at < 2)
 			continue;
 		/* most often 2: no division then */
 		step = likely(end - at == 2) ? (above - key) / 2 : (above - key) / (end - at);
 		for (gap = end - at - 1; gap; gap--)
-			put_entry(node, at + gap, key + step * gap, 0, 0, side);
+			put_entry(node, at + gap, key + step * gap, 0, 0, first);
 	}
 }
 

@@ -13,10 +13,12 @@
  *                                     lie unevenly
  *   +128   pair[64] {key, value}      ascending by key; an erased entry keeps its key
  *   +1152  side[]                     leaves of ranges: the sizes, its own column so that a
- *                                     miss never loads it. Inner nodes with LATH_RANKS: the counts
- *                                     of their entries (tree/watch/rank.h); with LATH_HOLES:
- * columns of their entries' summaries (tree/watch/gap.h). With LATH_HOLES a node's own summary
- * follows
+ *                                     miss never loads it. Then, where values are longer than a
+ *                                     word, a row per entry: the words of its value but the first.
+ *                                     Inner nodes with LATH_RANKS: the counts of their entries
+ *                                     (tree/watch/rank.h); with LATH_HOLES: columns of their
+ *                                     entries' summaries (tree/watch/gap.h). With LATH_HOLES a
+ *                                     node's own summary follows
  *
  * Version lock (optimistic lock coupling; Leis et al., "The ART of practical synchronization",
  * DaMoN 2016). The lockword is a lock bit, two state bits and a version that grows with every
@@ -121,10 +123,15 @@ struct node {
 	u64 size[]; /* the side column */
 };
 
-/* Words per entry of the side column: 0 in the points layout, 1 (the size) in leaves of ranges,
- * 1 (the count) in inner nodes of a tree with LATH_RANKS, SIDE_WORDS in those of one with
- * LATH_HOLES. Functions that move entries take this number as `side`. The last are SIDE_CODES
- * columns of 16-bit codes, four entries in a word, and then two columns of words. */
+/* What the side column has for each entry. Functions that move entries take it as `side`: 0, or the
+ * sum of
+ *   SIDE_WORD     a word: the size in leaves of ranges, the count in inner nodes with LATH_RANKS
+ *   SIDE_SUMMARY  a summary of SIDE_WORDS words, in inner nodes with LATH_HOLES: SIDE_CODES columns
+ *		   of 16-bit codes, four entries in a word, and then two columns of words
+ *   SIDE_MORE     for each word of a value behind its first one, in leaves: a row of them */
+enum { SIDE_WORD = 1, SIDE_SUMMARY = 2, SIDE_MORE = 4 };
+/* Words of a value, at most. */
+#define VALUE_WORDS 8
 #ifndef LATH_SIDE_CODES
 #define LATH_SIDE_CODES 32
 #endif
@@ -133,6 +140,13 @@ struct node {
 /* Words of one column of codes; the first word behind all of them. */
 #define SIDE_COLUMN (NODE_CAP / 4)
 #define SIDE_CODES_END (SIDE_CODES * SIDE_COLUMN)
+
+/* Words per entry. */
+static inline unsigned int side_words(unsigned int side)
+{
+	return side / SIDE_MORE + (side & SIDE_WORD ? 1 : side & SIDE_SUMMARY ? SIDE_WORDS : 0);
+}
+
 _Static_assert(NODE_CAP % 4 == 0, "columns are whole words");
 
 _Static_assert(offsetof(struct node, head) == 64, "header and heads are adjacent lines");
@@ -299,6 +313,28 @@ static inline u64 node_key(const struct node *node, unsigned int i)
 static inline u64 node_value(const struct node *node, unsigned int i)
 {
 	return READ_ONCE(node->pair[i].value);
+}
+
+/* The words of entry i's value behind its first one, in a leaf whose side has SIDE_MORE. */
+static __always_inline u64 *node_row(const struct node *node, unsigned int i, unsigned int side)
+{
+	return (u64 *)node->size + (side & SIDE_WORD ? NODE_CAP : 0) +
+	       (size_t)i * (side / SIDE_MORE);
+}
+
+/* Copy the words of entry i's value, of which there are several. */
+void lath_node_copy_long(const struct node *node, unsigned int i, unsigned int side, u64 *to);
+/* Set them. */
+void lath_node_set_long(struct node *node, unsigned int i, const u64 *words, unsigned int side);
+
+/* Set the value of entry i. `value`: the value, or the address of its words if there are more than
+ * one. */
+static inline void node_set_value(struct node *node, unsigned int i, u64 value, unsigned int side)
+{
+	if (unlikely(side >= SIDE_MORE))
+		lath_node_set_long(node, i, (const u64 *)(uintptr_t)value, side);
+	else
+		WRITE_ONCE(node->pair[i].value, value);
 }
 
 /* The word of entry i in the side column of a leaf that has one. */
@@ -476,8 +512,9 @@ static inline unsigned int node_free_near(const struct node *node, unsigned int 
  * what the field of that name shall be. */
 void lath_node_init(struct node *node, unsigned int level, u64 low, u64 last, struct node *right,
 		    unsigned int shift);
-/* Insert an entry at its rank. The node is not full, and no live entry overlaps. `size` is ignored
- * unless side is 1; a summary is set to "unknown" (lath_node_side_unknown). */
+/* Insert an entry at its rank. The node is not full, and no live entry overlaps. `value`: as for
+ * node_set_value(). `size` is ignored without SIDE_WORD; a summary is set to "unknown"
+ * (lath_node_side_unknown). */
 void lath_node_insert(struct node *node, unsigned int rank, u64 key, u64 size, u64 value,
 		      unsigned int side);
 /* Append an entry to a node that is filled in order; the caller reindexes at the end. */

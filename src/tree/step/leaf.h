@@ -74,7 +74,7 @@ static inline enum leaf_result leaf_insert(struct tree *tree, struct node *leaf,
 		hit = (int)__ffs64(above);
 	if (unlikely(hit >= 0)) {
 		if (conflict)
-			item_of(leaf, (unsigned int)hit, conflict);
+			item_of(tree, leaf, (unsigned int)hit, conflict);
 		node_unlock_clean(leaf);
 		return LEAF_CONFLICT;
 	}

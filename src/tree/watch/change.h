@@ -127,7 +127,7 @@ static inline void change_erased(struct tree *tree, struct node *leaf, unsigned 
 		return;
 	up->size = node_side(leaf, i);
 	up->gap.note = bound_notes(tree);
-	up->promised = lath_gap_erased(tree, leaf, i, &up->gap);
+	up->promised = lath_gap_erased(leaf, i, &up->gap);
 }
 
 /* change_gone() and change_freed() with LATH_HOLES, but for the number of items. */

@@ -252,9 +252,9 @@ static void measure(struct node *node, struct gap *gap)
 
 /* ---- reading and writing ---- */
 
-static void read_own(const struct tree *tree, struct node *node, struct gap *gap)
+static void read_own(struct node *node, struct gap *gap)
 {
-	const u64 *own = gap_own(tree, node);
+	const u64 *own = gap_own(node);
 	unsigned int w;
 
 	for (w = 0; w < GAP_ROOM; w++)
@@ -272,9 +272,9 @@ static bool write_word(u64 *word, u64 value)
 }
 
 /* Set the summary of a locked node. Returns true if it was another. */
-static bool write_own(const struct tree *tree, struct node *node, const struct gap *gap)
+static bool write_own(struct node *node, const struct gap *gap)
 {
-	u64 *own = gap_own(tree, node);
+	u64 *own = gap_own(node);
 	bool changed = false;
 	unsigned int w;
 
@@ -356,7 +356,7 @@ static bool write_entry(struct node *inner, unsigned int i, const struct gap *ga
  * node on the way may have died since its left sibling was read: its summary and its right link are
  * still those of that moment, and what moved from it is raised by the thread that moved it. In a
  * read-side critical section. */
-static struct gap region_summary(const struct tree *tree, struct node *child, u64 first, u64 last)
+static struct gap region_summary(struct node *child, u64 first, u64 last)
 {
 	struct gap sum = gap_nothing, gap;
 	bool more = false;
@@ -367,7 +367,7 @@ static struct gap region_summary(const struct tree *tree, struct node *child, u6
 
 		do {
 			lockword = lath_node_wait_holding(child);
-			read_own(tree, child, &gap);
+			read_own(child, &gap);
 			right = READ_ONCE(child->right);
 			low = READ_ONCE(child->low);
 			end = READ_ONCE(child->last);
@@ -405,12 +405,11 @@ static void run_in_front(struct node *inner, unsigned int i, u64 before, u64 *ro
 }
 
 /* What entry i of an inner node has to promise, by what the nodes below promise. */
-static void entry_summary(const struct tree *tree, struct node *inner, unsigned int i,
-			  struct gap *gap)
+static void entry_summary(struct node *inner, unsigned int i, struct gap *gap)
 {
 	u64 room[GAP_ROOM];
 
-	*gap = region_summary(tree, node_child(inner, i), node_key(inner, i), inner_end(inner, i));
+	*gap = region_summary(node_child(inner, i), node_key(inner, i), inner_end(inner, i));
 	if (gap_empty(gap->before, gap->behind))
 		return;
 	run_in_front(inner, i, gap->before, room);
@@ -419,9 +418,9 @@ static void entry_summary(const struct tree *tree, struct node *inner, unsigned 
 
 /* Copy the summary of the region of entry i of a locked node, and to *gap. Returns true if it was
  * another. */
-static bool copy_entry(const struct tree *tree, struct node *inner, unsigned int i, struct gap *gap)
+static bool copy_entry(struct node *inner, unsigned int i, struct gap *gap)
 {
-	entry_summary(tree, inner, i, gap);
+	entry_summary(inner, i, gap);
 	return write_entry(inner, i, gap);
 }
 
@@ -445,7 +444,7 @@ void lath_gap_recompute(const struct tree *tree, struct node *node)
 		if (!gap_entry_empty(node, __ffs64(live)))
 			raise_run_in_front(node, __ffs64(live), gap.room);
 	measure(node, &gap);
-	write_own(tree, node, &gap);
+	write_own(node, &gap);
 }
 
 void lath_gap_measure_level(const struct tree *tree, struct node *node)
@@ -456,7 +455,7 @@ void lath_gap_measure_level(const struct tree *tree, struct node *node)
 		u64 live = node_level(node) ? node->live : 0;
 
 		for (; live; live &= live - 1)
-			copy_entry(tree, node, __ffs64(live), &gap);
+			copy_entry(node, __ffs64(live), &gap);
 		lath_gap_recompute(tree, node);
 	}
 }
@@ -468,8 +467,8 @@ void lath_gap_recompute_boundary(const struct tree *tree, struct node *left, str
 	if (!tree->holes)
 		return;
 	LATH_ASSERT(node_level(left) && left->live && right->live);
-	copy_entry(tree, left, __fls64(left->live), &gap);
-	copy_entry(tree, right, __ffs64(right->live), &gap);
+	copy_entry(left, __fls64(left->live), &gap);
+	copy_entry(right, __ffs64(right->live), &gap);
 	lath_gap_recompute(tree, left);
 	lath_gap_recompute(tree, right);
 }
@@ -485,8 +484,7 @@ static u64 lockword_after(const struct node *node)
 /* Note what entry i of a locked inner node promises for the region [first, last], and the node's
  * own room, before both are raised. Not if nodes other than the raised one below begin in the
  * region: their changes may rely on what this erase raises. Returns whether it did. */
-static bool note_raise(const struct tree *tree, struct node *up, unsigned int i, u64 first,
-		       u64 last, struct gap_undo *undo)
+static bool note_raise(struct node *up, unsigned int i, u64 first, u64 last, struct gap_undo *undo)
 {
 	unsigned int level = node_level(up);
 	struct gap_undo_node *to = &undo->level[level - 1];
@@ -497,7 +495,7 @@ static bool note_raise(const struct tree *tree, struct node *up, unsigned int i,
 	    node_key(up, i) != first || inner_end(up, i) != last)
 		return false;
 	read_entry_room(up, i, to->entry, GAP_UNDO_ALIGNS);
-	read_own(tree, up, &gap);
+	read_own(up, &gap);
 	memcpy(to->own, gap.room, sizeof(to->own));
 	to->node = up;
 	to->lockword = lockword_after(up);
@@ -507,8 +505,8 @@ static bool note_raise(const struct tree *tree, struct node *up, unsigned int i,
 
 /* Raise a locked inner node: the entries from i on whose regions begin at or before `until`, and
  * its own room. Returns true if its own changed; *written: something did. */
-static bool raise_node(struct tree *tree, struct node *up, int i, u64 until,
-		       const struct gap_raise *raise, bool *written)
+static bool raise_node(struct node *up, int i, u64 until, const struct gap_raise *raise,
+		       bool *written)
 {
 	struct gap own;
 	bool changed;
@@ -519,9 +517,9 @@ static bool raise_node(struct tree *tree, struct node *up, int i, u64 until,
 		*written |= write_entry_room(up, (unsigned int)i, raise->room, GAP_ALIGNS, true);
 		i = node_after(up, i);
 	} while (i >= 0 && node_key(up, (unsigned int)i) <= until);
-	read_own(tree, up, &own);
+	read_own(up, &own);
 	max_room(own.room, raise->room);
-	changed = write_own(tree, up, &own);
+	changed = write_own(up, &own);
 	*written |= changed;
 	return changed;
 }
@@ -529,8 +527,7 @@ static bool raise_node(struct tree *tree, struct node *up, int i, u64 until,
 /* Copy to the entries of a locked inner node from i on whose regions begin at or before `until`.
  * `lower`: then measure it; otherwise its own room is only raised by these entries. Returns true if
  * what it promises changed; *written: something did. */
-static bool copy_node(struct tree *tree, struct node *up, int i, u64 until, bool lower,
-		      bool *written)
+static bool copy_node(struct node *up, int i, u64 until, bool lower, bool *written)
 {
 	struct gap gap, entry;
 	bool changed;
@@ -538,9 +535,9 @@ static bool copy_node(struct tree *tree, struct node *up, int i, u64 until, bool
 
 	LATH_ASSERT(node_is_locked(up) && node_level(up) && i >= 0);
 	*written = false;
-	read_own(tree, up, &gap);
+	read_own(up, &gap);
 	do {
-		*written |= copy_entry(tree, up, (unsigned int)i, &entry);
+		*written |= copy_entry(up, (unsigned int)i, &entry);
 		max_room(gap.room, entry.room);
 		next = lath_gap_next(up, i);
 		i = node_after(up, i);
@@ -556,7 +553,7 @@ static bool copy_node(struct tree *tree, struct node *up, int i, u64 until, bool
 			max_room(gap.room, entry.room);
 		inner_ends(up, &gap);
 	}
-	changed = write_own(tree, up, &gap);
+	changed = write_own(up, &gap);
 	*written |= changed;
 	return changed;
 }
@@ -582,9 +579,9 @@ static bool propagate_level(struct tree *tree, u64 *first, u64 *last, unsigned i
 		LATH_ASSERT(key <= until);
 		i = (int)inner_slot(up, key);
 		noted = raise && raise->note &&
-			note_raise(tree, up, (unsigned int)i, key, until, &raise->undo);
-		changed |= raise && !raise->copy ? raise_node(tree, up, i, until, raise, &written)
-						 : copy_node(tree, up, i, until, lower, &written);
+			note_raise(up, (unsigned int)i, key, until, &raise->undo);
+		changed |= raise && !raise->copy ? raise_node(up, i, until, raise, &written)
+						 : copy_node(up, i, until, lower, &written);
 		if (key == *first)
 			*first = up->low;
 		*last = end = up->last;
@@ -617,7 +614,7 @@ void lath_gap_propagate_leaf(struct tree *tree, u64 key, unsigned int level)
 	struct gap gap;
 
 	measure_leaf(leaf, &gap);
-	node_unlock_as(leaf, write_own(tree, leaf, &gap));
+	node_unlock_as(leaf, write_own(leaf, &gap));
 	lath_delay("leaf's summary set, not yet the parent's copy");
 	lath_gap_propagate(tree, first, last, 1, level, true);
 }
@@ -670,8 +667,7 @@ static void note_erase(struct gap_undo *undo, struct node *leaf, unsigned int i,
 	memcpy(undo->own, own->room, sizeof(undo->own));
 }
 
-bool lath_gap_erased(const struct tree *tree, struct node *leaf, unsigned int i,
-		     struct gap_raise *raise)
+bool lath_gap_erased(struct node *leaf, unsigned int i, struct gap_raise *raise)
 {
 	int before = node_before(leaf, (int)i), after = node_after(leaf, (int)i);
 	/* the ends of the key space act as items */
@@ -682,7 +678,7 @@ bool lath_gap_erased(const struct tree *tree, struct node *leaf, unsigned int i,
 
 	LATH_ASSERT(node_is_locked(leaf) && !node_level(leaf));
 	LATH_ASSERT(!(leaf->live >> i & 1) && first <= last); /* the item has left */
-	read_own(tree, leaf, &own);
+	read_own(leaf, &own);
 	raise->first = leaf->low;
 	raise->last = leaf->last;
 	raise->copy = !left || !right;
@@ -700,7 +696,7 @@ bool lath_gap_erased(const struct tree *tree, struct node *leaf, unsigned int i,
 			return true;
 		max_room(own.room, raise->room);
 	}
-	write_own(tree, leaf, &own);
+	write_own(leaf, &own);
 	return false;
 }
 
@@ -745,16 +741,16 @@ bool lath_gap_undo_lock(struct gap_undo *undo)
 	return false;
 }
 
-static void restore_own(const struct tree *tree, struct node *node, const u64 *room)
+static void restore_own(struct node *node, const u64 *room)
 {
-	u64 *own = gap_own(tree, node);
+	u64 *own = gap_own(node);
 	unsigned int w;
 
 	for (w = 0; w < GAP_UNDO_ROOM; w++)
 		write_word(&own[w], room[w]);
 }
 
-void lath_gap_undo(const struct tree *tree, struct gap_undo *undo)
+void lath_gap_undo(struct gap_undo *undo)
 {
 	unsigned int n;
 
@@ -763,9 +759,9 @@ void lath_gap_undo(const struct tree *tree, struct gap_undo *undo)
 	for (n = undo->levels; n--;) {
 		write_entry_room(undo->level[n].node, undo->level[n].i, undo->level[n].entry,
 				 GAP_UNDO_ALIGNS, false);
-		restore_own(tree, undo->level[n].node, undo->level[n].own);
+		restore_own(undo->level[n].node, undo->level[n].own);
 	}
-	restore_own(tree, undo->leaf, undo->own);
+	restore_own(undo->leaf, undo->own);
 	for (n = undo->levels; n--;)
 		node_unlock(undo->level[n].node);
 	node_unlock(undo->leaf);
@@ -773,30 +769,29 @@ void lath_gap_undo(const struct tree *tree, struct gap_undo *undo)
 
 /* ---- a search ---- */
 
-void lath_gap_lower_node(const struct tree *tree, struct node *node, u64 lockword)
+void lath_gap_lower_node(struct node *node, u64 lockword)
 {
 	struct gap own, gap;
 
 	/* A node that has changed since the search looked may have the hole by now. */
 	if (!node_trylock(node, lockword))
 		return;
-	read_own(tree, node, &own);
+	read_own(node, &own);
 	measure(node, &gap);
 	/* The ends stay: a tighter end would make the run part of `room`, which the parent would
 	 * have to be told. */
 	lower_room(&own, &gap);
-	node_unlock_as(node, write_own(tree, node, &own));
+	node_unlock_as(node, write_own(node, &own));
 }
 
-void lath_gap_lower_entry(const struct tree *tree, struct node *inner, unsigned int i,
-			  u64 *lockword)
+void lath_gap_lower_entry(struct node *inner, unsigned int i, u64 *lockword)
 {
 	struct gap entry, gap;
 
 	if (!node_trylock(inner, *lockword))
 		return;
 	read_entry(inner, i, &entry);
-	entry_summary(tree, inner, i, &gap);
+	entry_summary(inner, i, &gap);
 	lower_room(&entry, &gap);
 	if (write_entry(inner, i, &entry)) {
 		node_unlock(inner);
@@ -850,7 +845,7 @@ bool lath_gap_true(const struct tree *tree, struct node *node, struct gap_slack 
 
 	if (!tree->holes)
 		return true;
-	read_own(tree, node, &promised);
+	read_own(node, &promised);
 	measure(node, &there);
 	if (!node_level(node)) {
 		count_slack(&promised, &there, slack);
@@ -862,7 +857,7 @@ bool lath_gap_true(const struct tree *tree, struct node *node, struct gap_slack 
 		unsigned int i = __ffs64(live);
 
 		read_entry(node, i, &promised);
-		entry_summary(tree, node, i, &there);
+		entry_summary(node, i, &there);
 		count_slack(&promised, &there, slack);
 		if (!promises(&promised, &there))
 			return false;

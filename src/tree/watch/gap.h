@@ -105,9 +105,9 @@ static inline bool gap_empty(u64 before, u64 behind)
 /* ---- where they are ---- */
 
 /* The summary of the node itself; it follows the side column. */
-static inline u64 *gap_own(const struct tree *tree, struct node *node)
+static inline u64 *gap_own(struct node *node)
 {
-	return node->size + NODE_CAP * (node_level(node) ? (size_t)tree->inner_side : 1);
+	return node->size + NODE_CAP * (node_level(node) ? (size_t)SIDE_WORDS : 1);
 }
 
 /* An inner node's codes for 2^k, one lane per entry. */
@@ -190,14 +190,13 @@ void lath_gap_recompute_boundary(const struct tree *tree, struct node *left, str
 /* Entry i of the locked leaf has just been erased: raise the leaf's summary. Returns false if the
  * nodes above must be told: then call lath_gap_raise with *raise. The caller has set raise->note.
  * */
-bool lath_gap_erased(const struct tree *tree, struct node *leaf, unsigned int i,
-		     struct gap_raise *raise);
+bool lath_gap_erased(struct node *leaf, unsigned int i, struct gap_raise *raise);
 /* Lock the leaf, and of the nodes above it those that are as the erase left them. Returns false,
  * nothing locked, if the leaf is not. */
 bool lath_gap_undo_lock(struct gap_undo *undo);
 /* The item is in its leaf again: set the summaries of the locked nodes to what they were before the
  * erase. Unlocks. */
-void lath_gap_undo(const struct tree *tree, struct gap_undo *undo);
+void lath_gap_undo(struct gap_undo *undo);
 /* Raise the nodes above a leaf. In a call, no lock held. */
 void lath_gap_raise(struct tree *tree, struct gap_raise *raise);
 /* Measure the leaf that covers key, and correct the summaries above it, at least up to `level` and
@@ -212,12 +211,11 @@ void lath_gap_propagate(struct tree *tree, u64 first, u64 last, unsigned int fro
 
 /* The node has no place for the request: measure it, and let it promise no more than that, unless
  * it changed since its lockword was `lockword` or is locked. */
-void lath_gap_lower_node(const struct tree *tree, struct node *node, u64 lockword);
+void lath_gap_lower_node(struct node *node, u64 lockword);
 /* The search found nothing under entry i: lower the entry's summary to what the nodes below promise
  * now, unless `inner` changed since *lockword or is locked. Updates *lockword if that changes the
  * node. In a read-side critical section. */
-void lath_gap_lower_entry(const struct tree *tree, struct node *inner, unsigned int i,
-			  u64 *lockword);
+void lath_gap_lower_entry(struct node *inner, unsigned int i, u64 *lockword);
 
 /* ---- verify ---- */
 

@@ -101,7 +101,7 @@ static enum turn pass_weighed(const struct tree *tree, struct walk *w, struct no
 }
 
 /* Pass the items of a leaf from w->at on. To be validated. */
-static enum turn pass_items(struct walk *w, const struct node *leaf)
+static enum turn pass_items(const struct tree *tree, struct walk *w, const struct node *leaf)
 {
 	u64 end = READ_ONCE(leaf->last), live = items_ahead(w, leaf, end), n;
 
@@ -109,7 +109,7 @@ static enum turn pass_items(struct walk *w, const struct node *leaf)
 	if (n > w->left) {
 		for (; w->left; w->left--)
 			live &= live - 1;
-		item_of(leaf, __ffs64(live), &w->item);
+		item_of(tree, leaf, __ffs64(live), &w->item);
 		w->found = true;
 		return TURN_END;
 	}
@@ -167,7 +167,7 @@ static void walk(struct tree *tree, struct walk *w)
 		else if (unlikely(tree->weight))
 			turn = pass_weighed(tree, &to, node, lockword);
 		else
-			turn = pass_items(&to, node);
+			turn = pass_items(tree, &to, node);
 		/* *w is as before: what was passed by this look does not count */
 		if (!node_valid(node, lockword)) {
 			turn = TURN_TOP;
@@ -222,27 +222,24 @@ int64_t lath_index_rank(struct lath_index *index, uint64_t key)
 
 bool lath_rank_select(struct tree *tree, u64 *left, struct lath_item *found)
 {
-	struct walk w = { .last = KEY_MAX, .left = *left };
+	struct walk w = { .last = KEY_MAX, .left = *left, .item.value = found->value };
 
 	walk(tree, &w);
 	*left = w.left;
-	*found = w.item;
+	if (w.found)
+		*found = w.item;
 	return w.found;
 }
 
 int lath_index_select(struct lath_index *index, uint64_t rank, struct lath_item *found)
 {
 	struct tree *tree = tree_of(index);
-	struct lath_item item;
 	bool there;
 
 	if (!tree->ranks)
 		return -EINVAL;
 	call_enter(tree);
-	there = lath_rank_select(tree, &rank, &item);
+	there = lath_rank_select(tree, &rank, found);
 	call_exit(tree);
-	if (!there)
-		return -ENOENT;
-	*found = item;
-	return 0;
+	return there ? 0 : -ENOENT;
 }
