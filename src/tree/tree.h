@@ -247,7 +247,7 @@ static inline void item_of(const struct tree *tree, const struct node *leaf, uns
 	if (!long_values(tree))
 		item->value = node_value(leaf, i);
 	else if (item->value)
-		lath_node_copy_long(leaf, i, tree->leaf_side, (u64 *)(uintptr_t)item->value);
+		node_copy_long(leaf, i, tree->leaf_side, (u64 *)(uintptr_t)item->value);
 }
 
 /* An item of the library's own, with room for its value. */
@@ -286,7 +286,7 @@ static inline bool has_value(const struct tree *tree, const struct node *leaf, u
 
 	if (!long_values(tree))
 		return node_value(leaf, i) == value;
-	lath_node_copy_long(leaf, i, tree->leaf_side, words);
+	node_copy_long(leaf, i, tree->leaf_side, words);
 	return !memcmp(words, (const void *)(uintptr_t)value, value_words(tree) * sizeof(u64));
 }
 

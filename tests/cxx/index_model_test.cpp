@@ -8,7 +8,9 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <ostream>
 #include <random>
 #include <string>
 #include <vector>
@@ -81,6 +83,18 @@ T value_of(std::uint64_t n);
 template <>
 std::uint32_t value_of(std::uint64_t n) {
     return static_cast<std::uint32_t>(n);
+}
+// One that lies in the leaf, in several words.
+struct record {
+    std::uint64_t number;
+    std::array<std::uint32_t, 5> more;
+    bool operator==(const record&) const = default;
+    friend std::ostream& operator<<(std::ostream& out, const record& r) { return out << r.number; }
+};
+template <>
+record value_of(std::uint64_t n) {
+    const auto low = static_cast<std::uint32_t>(n);
+    return {n, {low, low * 3, low * 5, low * 7, low * 11}};
 }
 template <>
 std::string value_of(std::uint64_t n) {
@@ -253,6 +267,12 @@ void run_point_tape(unsigned seed, std::uint64_t space, int steps) {
 TEST_CASE("tapes of numbers") {
     for (unsigned seed = 1; seed <= 4; seed++)
         run_tape<std::uint32_t>(seed, 100 * (1 << (3 * seed)), 8000);
+}
+
+TEST_CASE("tapes of records") {
+    for (unsigned seed = 1; seed <= 2; seed++)
+        run_tape<record>(seed, 20000, 6000);
+    run_point_tape<record>(4, 2000, 5000);
 }
 
 TEST_CASE("tapes of texts") {

@@ -7,9 +7,11 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <memory>
 #include <memory_resource>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -487,4 +489,74 @@ TEST_CASE("a configuration that is refused") {
     CHECK(m.native() == nullptr);
     CHECK_THROWS_AS(m["a"] = 1, std::system_error);
     CHECK_THROWS_AS((point_map<int, int>({{1, 1}}, how)), std::system_error);
+}
+
+namespace {
+
+// A value that lies in the leaf, of this many bytes.
+template <std::size_t size>
+struct record {
+    std::array<std::uint32_t, size / 4> fields{};
+    record() = default;
+    explicit record(std::uint64_t n) {
+        for (std::size_t i = 0; i < fields.size(); i++)
+            fields[i] = static_cast<std::uint32_t>(n * (i + 1));
+    }
+    bool operator==(const record&) const = default;
+};
+
+template <typename V>
+void keeps_records() {
+    point_map<int, V> m;
+    const int n = 3000;
+    for (int i = 0; i < n; i++)
+        CHECK(m.insert(i * 7 % n, V(i)));
+    CHECK(m.insert(5, V(0)).error == -EEXIST);
+    std::map<int, V> model;
+    for (const auto& [key, v] : m)
+        model.emplace(key, v);
+    CHECK(model.size() == n);
+    for (int i = 0; i < n; i++)
+        CHECK(model.at(i * 7 % n) == V(i));
+    CHECK(m.find(7) == V(1));
+    CHECK(m.update(7, [](const V& v) { return V(v.fields[0] + 41); }));
+    {
+        read_section inside(m);
+        CHECK(*m.find(inside, 7) == V(42));
+    }
+    CHECK(m.insert_or_assign(7, V(2)).old.take() == V(42));
+    CHECK(*m.erase(7) == V(2));
+    CHECK_FALSE(m.erase(7));
+    const point_map<int, V> copy = m;
+    CHECK(copy == m);
+    CHECK(m.ceiling(7)->second == model.at(8));
+    CHECK(m.floor(7)->second == model.at(6));
+    CHECK(m.rbegin()->second == model.at(n - 1));
+    std::array<int, 300> keys;
+    std::array<std::optional<V>, 300> found;
+    std::iota(keys.begin(), keys.end(), 0);
+    CHECK(m.find_batch(keys, found) == 299);
+    CHECK((!found[7] && found[299] == model.at(299)));
+    std::vector<std::pair<int, V>> more;
+    for (int i = 0; i < 600; i++)
+        more.emplace_back(n + i, V(i));
+    if constexpr (stored_in_leaf<V>)
+        CHECK(m.insert_batch(more) == 600);
+    else
+        CHECK(m.insert(more.begin(), more.end()));
+    CHECK(m.extract(n + 3)->second == V(3));
+    CHECK(m.erase_if([](int key, const V&) { return key >= n; }) == 599);
+    CHECK(m == copy);
+    CHECK(m.verify() == 0);
+}
+
+} // namespace
+
+TEST_CASE("values of up to 64 bytes in the leaves") {
+    keeps_records<record<4>>();
+    keeps_records<record<12>>();
+    keeps_records<record<32>>();
+    keeps_records<record<64>>();
+    keeps_records<record<68>>(); // in boxes
+    static_assert(stored_in_leaf<record<64>> && !stored_in_leaf<record<68>>);
 }

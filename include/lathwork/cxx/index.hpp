@@ -6,7 +6,7 @@
 //   range_set                          disjoint ranges alone
 //   intrusive_range_set<T, &T::slot>   the caller's objects, found through an embedded lath_slot
 //
-// Values. A trivially copyable T of at most 8 bytes lives in the index itself. Any other T lives
+// Values. A trivially copyable T of at most 64 bytes lives in the index itself. Any other T lives
 // in its own box: readers copy it out inside an RCU reader, and a box that leaves the map is
 // destroyed after a grace period, so a reader never sees a dead T. The user's threads destroy it:
 // in a later call that removes or replaces a value (at most 64 a call), in drain(), or with the
@@ -23,8 +23,8 @@
 // since it never is == to one whose item has left. A step whose copy throws leads to end().
 // Without writers they are multi-pass and bidirectional; with writers an algorithm that passes
 // twice (std::ranges::to of C++23) is wrong. A step reads up to `chunk` items
-// ahead and shows these as they were then (16 for values in the index, 1 for boxes and for the
-// caller's objects). Forward they cost one descent a chunk, backward one a step.
+// ahead and shows these as they were then (16 or 32 for values in the index, 1 for boxes and for
+// the caller's objects). Forward they cost one descent a chunk, backward one a step.
 //
 // Errors: calls return a `result`, which is true if it was done and has the negative errno of the C
 // call in `error`, and throw nothing but what T throws. A container whose memory could not be had,
@@ -72,6 +72,7 @@ class range_map : public detail::ranges<detail::value_items<T>> {
     using items = detail::value_items<T>;
     using base = detail::ranges<items>;
     using words = typename items::words;
+    using word = typename items::word;
     using made = typename words::made;
     using base::h_;
 
@@ -83,10 +84,10 @@ public:
     using typename base::iterator;
     using typename base::value_type;
     // What removals hand back: true if there was a range; its value, until it is destroyed.
-    using removed_value = removed<T>;
+    using removed_value = removed<T, T, words::direct>;
     // What extract() hands back.
     using node_type = std::optional<value_type>;
-    // What find() in a section returns: a pointer to the value, or a copy of one in a word.
+    // What find() in a section returns: a pointer to the value, or a copy of one in the index.
     using held_value = std::conditional_t<words::direct, std::optional<T>, const T*>;
     struct replace_result : result {
         removed_value old{};
@@ -137,9 +138,9 @@ public:
             "or find(section, point)");
         std::optional<T> found;
         if constexpr (words::direct) {
-            std::uint64_t word;
-            if (h_.list && lath_index_get(h_.list, point, &word))
-                found = words::show(word);
+            word there;
+            if (h_.list && lath_index_get(h_.list, point, detail::words_of(there)))
+                found = words::show(there);
         } else {
             visit(point, [&](range, const T& value) { found.emplace(value); });
         }
@@ -147,13 +148,13 @@ public:
     }
     // The value, in place: it stays as it is to the end of the section, whoever removes the range.
     held_value find(const read_section& /*inside*/, std::uint64_t point) const {
-        lath_item item;
-        if (!h_.list || lath_index_lookup_item_rcu(h_.list, point, &item) != 0)
+        detail::taken_item<word> there;
+        if (!h_.list || lath_index_lookup_item_rcu(h_.list, point, &there.item) != 0)
             return {};
         if constexpr (words::direct)
-            return words::show(item.value);
+            return words::show(there.value());
         else
-            return std::addressof(words::show(item.value));
+            return std::addressof(words::show(there.value()));
     }
     // find() with the range.
     std::optional<entry<T>> find_entry(std::uint64_t point) const {
@@ -163,12 +164,12 @@ public:
     // a grace period. Returns whether a range covers point.
     template <typename Fn>
     bool visit(std::uint64_t point, Fn&& fn) const {
-        lath_item item;
+        detail::taken_item<word> there;
         read_section inside(h_.rcu());
-        if (!h_.list || lath_index_lookup_item_rcu(h_.list, point, &item) != 0)
+        if (!h_.list || lath_index_lookup_item_rcu(h_.list, point, &there.item) != 0)
             return false;
-        const auto& value = words::show(item.value);
-        fn(range::sized(item.key, item.size), value);
+        const auto& value = words::show(there.value());
+        fn(range::sized(there.item.key, there.item.size), value);
         return true;
     }
     // A copy of the value. If no range covers point it throws std::out_of_range.
@@ -200,7 +201,7 @@ public:
     template <typename... Args>
     insert_result try_emplace(std::uint64_t first, std::uint64_t end, Args&&... args) {
         range where = range::between(first, end);
-        lath_item there;
+        lath_item there{};
         if (h_.list && lath_index_overlap_item(h_.list, where.key, where.size, &there) == 0)
             return {{-EEXIST}, range::sized(there.key, there.size)};
         return add(where, std::forward<Args>(args)...);
@@ -210,24 +211,27 @@ public:
     template <typename U = T>
     result insert_or_assign(std::uint64_t first, std::uint64_t end, const U& value) {
         static_assert(
-            stored_directly<T>,
+            words::direct,
             "lathwork: both parts of a range that is cut in two keep its value, so a value "
             "in a box, which has one owner, cannot be overwritten in part: use "
             "std::uint64_t numbers of the values, or remove_covering() and insert()");
         range where = range::between(first, end);
-        lath_item item{where.key, where.size, detail::pack(static_cast<T>(value))};
+        const word packed = detail::pack(static_cast<T>(value));
+        lath_item item{where.key, where.size, detail::given(packed)};
         return {h_.list ? lath_index_store_range(h_.list, &item, nullptr, nullptr) : h_.error};
     }
     // Inserts many; results[i] as insert's error for entries[i], or none. Returns how many went in.
     std::size_t insert_batch(std::span<const entry<T>> entries, std::span<int> results = {})
-        requires stored_directly<T>
+        requires(words::direct)
     {
         std::array<lath_item, base::step> in;
+        std::array<word, base::step> packed;
         return detail::by_parts<base::step>(
             entries.size(), results, h_.error, [&](std::size_t at, std::size_t n, int* codes) {
                 for (std::size_t i = 0; i < n; i++) {
                     const entry<T>& e = entries[at + i];
-                    in[i] = {e.where.key, e.where.size, detail::pack(e.value)};
+                    packed[i] = detail::pack(e.value);
+                    in[i] = {e.where.key, e.where.size, detail::given(packed[i])};
                 }
                 return h_.list ? lath_index_insert_batch(h_.list, n, in.data(), codes) : 0;
             });
@@ -235,14 +239,15 @@ public:
     // Gives the range that starts at first another value: 0 | -ENOENT | -ENOMEM
     replace_result replace(std::uint64_t first, T value) {
         replace_result done;
-        lath_item old;
-        made word = values_.make(std::move(value));
+        detail::taken_item<word> old;
+        made fresh = values_.make(std::move(value));
         done.error = h_.error;
-        if (word && h_.list)
-            done.error = lath_index_replace_item(h_.list, first, word.word(), &old);
+        if (fresh && h_.list)
+            done.error =
+                lath_index_replace_item(h_.list, first, detail::given(fresh.word()), &old.item);
         if (done) {
-            word.taken();
-            done.old = removed_value(old.value);
+            fresh.taken();
+            done.old = removed_value(old.value());
         }
         return done;
     }
@@ -260,12 +265,12 @@ public:
     // Cut the range that covers `at`; the right part starts there and has `value`:
     // 0 | -ENOENT | -EEXIST (a range starts at `at`) | -ENOMEM
     result split(std::uint64_t at, T value) {
-        made word = values_.make(std::move(value));
-        if (!word || !h_.list)
+        made right = values_.make(std::move(value));
+        if (!right || !h_.list)
             return {h_.error};
-        int error = lath_index_split(h_.list, at, word.word());
+        int error = lath_index_split(h_.list, at, detail::given(right.word()));
         if (error == 0)
-            word.taken();
+            right.taken();
         return {error};
     }
     // Join the range that ends right before `at` with the one that starts there: the left one
@@ -274,14 +279,14 @@ public:
     // -ENOENT (no two ranges meet at `at`) | -ECANCELED (may_join returned false)
     template <typename MayJoin>
     result join(std::uint64_t at, MayJoin&& may_join) {
-        lath_item gone;
+        detail::taken_item<word> gone;
         auto ask = [&](const lath_item* left, const lath_item* right) {
-            return may_join(words::show(left->value), words::show(right->value));
+            return may_join(words::show(words::in(*left)), words::show(words::in(*right)));
         };
         detail::guarded asked(ask);
-        int error = h_.list ? lath_index_join(h_.list, at, asked, &asked, &gone) : -ENOENT;
+        int error = h_.list ? lath_index_join(h_.list, at, asked, &asked, &gone.item) : -ENOENT;
         if (error == 0)
-            values_.retire(gone.value);
+            values_.retire(gone.value());
         values_.destroy_some();
         asked.rethrow();
         return {error};
@@ -320,10 +325,11 @@ public:
     // Removes the range that starts at first and moves its value out. If values are in boxes it
     // waits for the readers: not in a section.
     node_type extract(std::uint64_t first) {
-        lath_item old;
-        if (!h_.list || lath_index_erase_item(h_.list, first, &old) != 0)
+        detail::taken_item<word> old;
+        if (!h_.list || lath_index_erase_item(h_.list, first, &old.item) != 0)
             return std::nullopt;
-        return value_type{range::sized(old.key, old.size), removed_value(old.value).take()};
+        return value_type{range::sized(old.item.key, old.item.size),
+                          removed_value(old.value()).take()};
     }
     insert_result insert(node_type&& node) {
         return node ? add(node->where, std::move(node->value)) : insert_result{};
@@ -363,43 +369,46 @@ private:
     }
     template <typename... Args>
     insert_result add(range where, Args&&... args) {
-        made word = values_.make(std::forward<Args>(args)...);
-        if (!word || !h_.list)
+        made value = values_.make(std::forward<Args>(args)...);
+        if (!value || !h_.list)
             return {{h_.error}, {}};
-        insert_result done = base::insert_item(where, word.word());
+        insert_result done = base::insert_item(where, detail::given(value.word()));
         if (done)
-            word.taken();
+            value.taken();
         return done;
     }
     // -EAGAIN: another thread was faster.
     template <typename Fn>
     int try_update(std::uint64_t point, Fn& change) {
-        lath_item item, there;
+        detail::taken_item<word> old;
         read_section inside(h_.rcu()); // a box that has left is not used again before it ends
-        if (!h_.list || lath_index_lookup_item_rcu(h_.list, point, &item) != 0)
+        if (!h_.list || lath_index_lookup_item_rcu(h_.list, point, &old.item) != 0)
             return h_.list ? -ENOENT : h_.error;
-        made word = values_.make(change(words::show(item.value)));
-        if (!word)
+        made fresh = values_.make(change(words::show(old.value())));
+        if (!fresh)
             return -ENOMEM;
-        int error = lath_index_replace_if(h_.list, item.key, item.value, word.word(), &there);
+        int error = lath_index_replace_if(h_.list, old.item.key, detail::given(old.value()),
+                                          detail::given(fresh.word()), nullptr);
         if (error == 0) {
-            word.taken();
-            values_.retire(item.value);
+            fresh.taken();
+            values_.retire(old.value());
         }
         return error == -ENOENT ? -EAGAIN : error;
     }
     removed_value take(int (*out_of)(lath_index*, std::uint64_t, lath_item*), std::uint64_t at) {
-        lath_item old;
-        if (!h_.list || out_of(h_.list, at, &old) != 0)
+        detail::taken_item<word> old;
+        if (!h_.list || out_of(h_.list, at, &old.item) != 0)
             return {};
         values_.destroy_some();
-        return removed_value(old.value);
+        return removed_value(old.value());
     }
     static void retire_each(void* self, const lath_item* item) {
-        static_cast<range_map*>(self)->values_.retire(item->value);
+        if constexpr (!words::direct)
+            static_cast<range_map*>(self)->values_.retire(item->value);
     }
     static void keep_each(void* self, const lath_item* item) {
-        static_cast<range_map*>(self)->values_.keep(item->value);
+        if constexpr (!words::direct)
+            static_cast<range_map*>(self)->values_.keep(item->value);
     }
     // The values are destroyed when the index is gone: ~T may end another one.
     void finish() {
@@ -484,7 +493,7 @@ public:
         const lath_slot& slot = object.*Slot;
         inserted done;
         done.error =
-            base::insert_item(range::sized(slot.key, slot.size), items::word(&object), &there)
+            base::insert_item(range::sized(slot.key, slot.size), items::word_of(&object), &there)
                 .error;
         done.in_the_way = items::of(there);
         return done;

@@ -140,8 +140,12 @@ struct insert_result : result {
     range there{};
 };
 
+// A value that lies in a word of the index, or, of a point_map whose keys are words, in its leaves,
+// in place of a box.
 template <typename T>
 concept stored_directly = std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(std::uint64_t);
+template <typename T>
+concept stored_in_leaf = std::is_trivially_copyable_v<T> && sizeof(T) <= 64;
 
 // An RCU read-side critical section for the length of a scope: nothing that a find in it has
 // returned is destroyed before it ends. It ends in the thread that began it, and the thread must
@@ -473,15 +477,59 @@ private:
     std::atomic<bool> taken_{false}; // a thread takes boxes out of list_
 };
 
+// What an index has for a value: a word, or several (lath_config.value_size), of which a lath_item
+// has the address.
+template <std::size_t N>
+struct long_word {
+    std::array<std::uint64_t, N> words; // of nothing yet
+};
+template <typename T>
+using word_of =
+    std::conditional_t<stored_directly<T>, std::uint64_t, long_word<(sizeof(T) + 7) / 8>>;
+
+inline std::uint64_t* words_of(std::uint64_t& word) { return &word; }
+template <std::size_t N>
+std::uint64_t* words_of(long_word<N>& word) {
+    return word.words.data();
+}
+// As `value` of an item that a call reads.
+inline std::uint64_t given(const std::uint64_t& word) { return word; }
+template <std::size_t N>
+std::uint64_t given(const long_word<N>& word) {
+    return reinterpret_cast<std::uintptr_t>(word.words.data());
+}
+// An item that a call fills in, with its value.
+template <typename Word>
+struct taken_item {
+    Word word{};
+    lath_item item{0, 0, given(word)};
+    const Word& value() {
+        if constexpr (std::is_same_v<Word, std::uint64_t>)
+            word = item.value;
+        return word;
+    }
+};
+
+// Items that a call fills in.
+template <typename Word, std::size_t N>
+struct taken_items {
+    std::array<lath_item, N> items;
+    [[no_unique_address]] std::array<Word, std::is_same_v<Word, std::uint64_t> ? 0 : N> words;
+    taken_items() { // NOLINT(cppcoreguidelines-pro-type-member-init)
+        for (std::size_t i = 0; i < words.size(); i++)
+            items[i].value = given(words[i]);
+    }
+};
+
 // Trivial values as words, and back.
 template <typename T>
-std::uint64_t pack(const T& value) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, &value, sizeof value);
+word_of<T> pack(const T& value) {
+    word_of<T> word{};
+    std::memcpy(words_of(word), &value, sizeof value);
     return word;
 }
 template <typename T>
-T unpack(std::uint64_t word) {
+T unpack(const word_of<T>& word) {
     std::array<unsigned char, sizeof(T)> bytes;
     std::memcpy(bytes.data(), &word, sizeof(T));
     return std::bit_cast<T>(bytes);
@@ -495,6 +543,8 @@ class value_words {
 
 public:
     static constexpr bool direct = Direct;
+    using word_type = typename std::conditional_t<Direct, std::type_identity<word_of<T>>,
+                                                  std::type_identity<std::uint64_t>>::type;
 
     explicit value_words(const config& how) {
         if constexpr (!Direct)
@@ -521,13 +571,13 @@ public:
                     box_of(word_)->owner->destroy(box_of(word_));
         }
         explicit operator bool() const { return usable_; }
-        std::uint64_t word() const { return word_; }
+        const word_type& word() const { return word_; }
         void taken() { usable_ = false; }
 
     private:
         friend value_words;
-        explicit made(std::uint64_t word) : word_(word), usable_(true) {}
-        std::uint64_t word_ = 0;
+        explicit made(word_type word) : word_(word), usable_(true) {}
+        word_type word_{};
         bool usable_ = false;
     };
     template <typename... Args>
@@ -541,21 +591,28 @@ public:
     }
 
     // What the index has for this word: a value, or a reference that is good in a section.
-    static decltype(auto) show(std::uint64_t word) {
+    static decltype(auto) show(const word_type& word) {
         if constexpr (Direct)
             return unpack<T>(word);
         else
             return std::as_const(box_of(word)->value);
     }
+    // The value of an item that a call has filled in or shows.
+    static word_type in(const lath_item& item) {
+        if constexpr (std::is_same_v<word_type, std::uint64_t>)
+            return item.value;
+        else
+            return *reinterpret_cast<const word_type*>(item.value);
+    }
     static box* box_of(std::uint64_t word) { return reinterpret_cast<box*>(word); }
 
     // The index does not have the word any more, but readers may look at its value.
-    void retire(std::uint64_t word) {
+    void retire([[maybe_unused]] const word_type& word) {
         if constexpr (!Direct)
             boxes_->retire(box_of(word));
     }
     // The index does not have the word any more, and no reader can look at its value.
-    void keep(std::uint64_t word) {
+    void keep([[maybe_unused]] const word_type& word) {
         if constexpr (!Direct)
             boxes_->keep(box_of(word));
     }
@@ -585,19 +642,21 @@ private:
 // How an item of the index becomes what a container shows. chunk: items read ahead by an iterator.
 template <typename T>
 struct value_items {
-    using words = value_words<T, stored_directly<T>>;
+    using words = value_words<T, stored_in_leaf<T>>;
+    using word = typename words::word_type;
     using shown = entry<T>;
     using value_type = shown;
     using reference = const shown; // const: it->value = x would change a copy
     using result = std::optional<shown>;
     static constexpr std::size_t chunk = words::direct ? 16 : 1; // boxes are copied in the section
     static shown show(const lath_item& item) {
-        return {range::sized(item.key, item.size), T(words::show(item.value))};
+        return {range::sized(item.key, item.size), T(words::show(words::in(item)))};
     }
     static reference give(const shown& e) { return e; }
 };
 
 struct bare_items {
+    using word = std::uint64_t;
     using shown = range;
     using value_type = range;
     using reference = range;
@@ -609,13 +668,14 @@ struct bare_items {
 
 template <typename T, lath_slot T::* Slot>
 struct slot_items {
+    using word = std::uint64_t;
     using shown = T*;
     using value_type = T;
     using reference = T&;
     using result = T*;
     static constexpr std::size_t chunk = 1; // an object erased behind us is never shown
     static T* of(std::uint64_t word) { return reinterpret_cast<T*>(word); }
-    static std::uint64_t word(T* object) { return reinterpret_cast<std::uintptr_t>(object); }
+    static std::uint64_t word_of(T* object) { return reinterpret_cast<std::uintptr_t>(object); }
     static shown show(const lath_item& item) { return of(item.value); }
     static reference give(shown object) { return *object; }
 };
@@ -633,8 +693,8 @@ public:
     using value_type = V;
 
     removed() = default;
-    // The word of the index that the value had.
-    explicit removed(std::uint64_t word) {
+    // What the index had for the value.
+    explicit removed(const typename detail::value_words<Stored, Direct>::word_type& word) {
         if constexpr (Direct)
             there_ = detail::unpack<V>(word);
         else

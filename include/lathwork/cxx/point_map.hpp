@@ -21,8 +21,9 @@
 //       use(id, who);
 //
 // Keys: all that have a code (lathwork/cxx/key_code.hpp), in the order of std::less or
-// std::greater. A key whose code is a word lies in an index (lathwork/index.h), others lie with
-// their values in boxes of a set of byte strings (lathwork/bytes.h), up to 1 GiB long.
+// std::greater. A key whose code is a word lies in an index (lathwork/index.h), with a value that
+// is trivially copyable and has up to 64 bytes; others lie with their values in boxes of a set of
+// byte strings (lathwork/bytes.h), up to 1 GiB long.
 //
 // Errors: calls return a result with 0 or a negative errno, and have changed nothing if it is not
 // 0. Calls that return no result throw: std::bad_alloc without memory, at() std::out_of_range;
@@ -97,8 +98,8 @@ public:
     using removed_value = typename table::gone;
     // What extract() hands back.
     using node_type = std::optional<std::pair<K, V>>;
-    // What find() in a section returns: a pointer to the value, or a copy of one that lies in a
-    // word.
+    // What find() in a section returns: a pointer to the value, or a copy of one that lies in the
+    // index.
     using held_value = std::conditional_t<table::direct, std::optional<V>, const V*>;
     // What insert_or_assign() did; if it replaced a value, that one.
     struct assign_result : result {
@@ -115,12 +116,7 @@ public:
     // An empty map; error() tells whether there was memory for it. The layout that `how` names is
     // not used; the allocator stays where it is as long as the map.
     point_map() : point_map(default_config()) {}
-    explicit point_map(const config& how) : how_(how) {
-        table_.reset(new (std::nothrow) table(how));
-        error_ = table_ ? table_->error() : -ENOMEM;
-        if (error_)
-            table_.reset();
-    }
+    explicit point_map(const config& how) : how_(how) { own(new (std::nothrow) table(how)); }
     // The calls below that return no result throw std::bad_alloc without memory (where exceptions
     // are off they abort): these constructors, assignments of maps, and those to places.
     point_map(std::initializer_list<value_type> entries, const config& how = default_config())
@@ -131,9 +127,16 @@ public:
         detail::must(insert(std::move(from), std::move(to)));
     }
     // Reads `other` as an iterator does: other threads may change it during the call.
-    point_map(const point_map& other) : point_map(other.how_) {
-        detail::must({error_});
-        detail::must(insert(other.begin(), other.end()));
+    point_map(const point_map& other) : how_(other.how_) {
+        if constexpr (table::direct) {
+            own(other.table_ ? new (std::nothrow) table(*other.table_, how_)
+                             : new (std::nothrow) table(how_));
+            detail::must({error_});
+        } else {
+            own(new (std::nothrow) table(how_));
+            detail::must({error_});
+            detail::must(insert(other.begin(), other.end()));
+        }
     }
     point_map(point_map&& other) noexcept
         : table_(std::move(other.table_)), how_(other.how_),
@@ -187,7 +190,7 @@ public:
     }
     // The value, in place: it stays as it is to the end of the section, whoever erases the key.
     held_value find(const read_section& /*inside*/, key_arg key) const {
-        std::uint64_t word;
+        typename table::word word;
         if (!table_ || !table_->get(table::code_of(key), word))
             return {};
         if constexpr (table::direct)
@@ -198,7 +201,7 @@ public:
     // fn(const V&), in a section: fn must not wait for readers. Returns whether the key is there.
     template <typename Fn>
     bool visit(key_arg key, Fn&& fn) const {
-        std::uint64_t word;
+        typename table::word word;
         if constexpr (table::direct) {
             if (!table_ || !table_->get(table::code_of(key), word))
                 return false;
@@ -233,7 +236,7 @@ public:
             detail::reader inside(rcu());
             if (table_)
                 table_->get_batch(keys.subspan(at, part),
-                                  [&](std::size_t i, bool there, std::uint64_t word) {
+                                  [&](std::size_t i, bool there, const typename table::word& word) {
                                       if (there)
                                           out[at + i].emplace(table::value_of(word));
                                       hits += there;
@@ -342,7 +345,7 @@ public:
         if (!table_)
             return done;
         made value_made = table_->make(key, std::move(value));
-        std::uint64_t old;
+        typename table::word old;
         done.error = value_made ? table_->replace(table::code_of(key), value_made, old) : -ENOMEM;
         if (done) {
             value_made.taken();
@@ -366,7 +369,7 @@ public:
 
     // Erases a key and hands its value back. Allocates nothing.
     removed_value erase(key_arg key) {
-        std::uint64_t old;
+        typename table::word old;
         if (!table_ || table_->erase(table::code_of(key), old) != 0)
             return {};
         table_->values().destroy_some();
@@ -382,14 +385,16 @@ public:
         if (from.at_end())
             return to;
         if (!to.at_end())
-            erase_between(&from.key(), &to.key());
+            erase_between(from.key(), to.key());
+        else if (to.limit())
+            erase_between(from.key(), *to.limit());
         else
-            erase_between(&from.key(), to.limit() ? &*to.limit() : nullptr);
+            erase_between(from.key(), std::nullopt);
         return to;
     }
     // Erases the keys in [first, end), one by one. Returns how many.
     size_type erase_range(const K& first, const K& end) {
-        return Compare{}(first, end) ? erase_between(&first, &end) : 0;
+        return Compare{}(first, end) ? erase_between(first, end) : 0;
     }
     // Erases the entries for which gone(key, value) is true; one whose value another thread changes
     // meanwhile stays. gone runs in a section. Returns how many.
@@ -487,6 +492,12 @@ public:
     }
 
 private:
+    void own(table* fresh) {
+        table_.reset(fresh);
+        error_ = fresh ? fresh->error() : -ENOMEM;
+        if (error_)
+            table_.reset();
+    }
     view all() const { return view(table_.get(), {}); }
     iterator iterator_at(const K& key, bool behind) const {
         iterator at = end();
@@ -549,7 +560,7 @@ private:
             int error = table_->insert(at, value);
             done.inserted = error == 0;
             if (error == -EEXIST) {
-                std::uint64_t old;
+                typename table::word old;
                 error = table_->replace(at, value, old);
                 if (error == 0)
                     done.old = removed_value(old);
@@ -563,7 +574,7 @@ private:
     // One try of update_entry(): -EAGAIN: another thread was faster.
     template <typename Fn, typename Absent>
     int try_update(const code& at, key_arg key, Fn& change, Absent& absent, int no_value) {
-        std::uint64_t old;
+        typename table::word old;
         detail::reader inside(rcu()); // a box that has left is not used again before it ends
         if (!table_->get(at, old)) {
             made value = absent();
@@ -585,7 +596,7 @@ private:
         return error == -ENOENT ? -EAGAIN : error;
     }
     template <typename T>
-    int swap_in(const code& at, key_arg key, std::uint64_t old, T&& changed) {
+    int swap_in(const code& at, key_arg key, const typename table::word& old, T&& changed) {
         made value = table_->make(key, std::forward<T>(changed));
         int error = value ? table_->replace_if(at, old, value) : -ENOMEM;
         if (error == 0)
@@ -604,12 +615,12 @@ private:
         table_->values().destroy_some();
         return {error};
     }
-    // end NULL: to the last one.
-    size_type erase_between(const K* first, const K* end) {
+    // Without an end: to the last one.
+    size_type erase_between(const K& first, const std::optional<K>& end) {
         if (!table_)
             return 0;
         size_type n;
-        const code from = table::code_of(*first);
+        const code from = table::code_of(first);
         if (end) {
             const code to = table::code_of(*end);
             n = table_->erase_range(from, &to);

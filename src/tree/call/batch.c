@@ -240,8 +240,8 @@ static __always_inline bool probe_result(const struct tree *tree, const struct p
 	} else if (i >= 0) {
 		lath_delay("found, not yet copied");
 		if (long_values(tree))
-			lath_node_copy_long(probe->leaf, (unsigned int)i, tree->leaf_side,
-					    found->values + at * value_words(tree));
+			node_copy_long(probe->leaf, (unsigned int)i, tree->leaf_side,
+				       found->values + at * value_words(tree));
 		else
 			found->values[at] = READ_ONCE(probe->leaf->pair[i].value);
 	}

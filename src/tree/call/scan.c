@@ -160,8 +160,8 @@ static __always_inline size_t copy_entries(const struct scan *scan, u64 live,
 		if (sink->keys)
 			sink->keys[n] = node_key(leaf, i);
 		if (long_values(scan->tree))
-			lath_node_copy_long(leaf, i, scan->tree->leaf_side,
-					    sink->values + n * value_words(scan->tree));
+			node_copy_long(leaf, i, scan->tree->leaf_side,
+				       sink->values + n * value_words(scan->tree));
 		else
 			sink->values[n] = node_value(leaf, i);
 		n++;

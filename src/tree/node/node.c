@@ -39,16 +39,6 @@ u64 lath_node_wait_holding(struct node *node)
 	return lockword;
 }
 
-void lath_node_copy_long(const struct node *node, unsigned int i, unsigned int side, u64 *to)
-{
-	const u64 *row = node_row(node, i, side);
-	unsigned int k;
-
-	to[0] = node_value(node, i);
-	for (k = 0; k < side / SIDE_MORE; k++)
-		to[k + 1] = READ_ONCE(row[k]);
-}
-
 void lath_node_set_long(struct node *node, unsigned int i, const u64 *words, unsigned int side)
 {
 	u64 *row = node_row(node, i, side);

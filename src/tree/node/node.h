@@ -323,7 +323,15 @@ static __always_inline u64 *node_row(const struct node *node, unsigned int i, un
 }
 
 /* Copy the words of entry i's value, of which there are several. */
-void lath_node_copy_long(const struct node *node, unsigned int i, unsigned int side, u64 *to);
+static inline void node_copy_long(const struct node *node, unsigned int i, unsigned int side,
+				  u64 *to)
+{
+	const u64 *row = node_row(node, i, side), *end = row + side / SIDE_MORE;
+
+	*to = node_value(node, i);
+	while (row < end)
+		*++to = READ_ONCE(*row++);
+}
 /* Set them. */
 void lath_node_set_long(struct node *node, unsigned int i, const u64 *words, unsigned int side);
 

@@ -50,7 +50,8 @@ struct handle {
     config how;
     int error = -ENOMEM; // why there is no list, or no memory for a value
 
-    explicit handle(const config& with) : how(with) {
+    handle(const config& with, std::size_t value_size) : how(with) {
+        how.value_size = value_size;
         std::unique_ptr<lath_index> made(new (std::nothrow) lath_index);
         int ret = made ? lath_index_init(made.get(), &how) : -ENOMEM;
         if (ret)
@@ -104,10 +105,10 @@ public:
         if (ahead_.previous() || !list_ || (!ahead_.at_end() && key() == 0))
             return *this;
         std::uint64_t from = ahead_.at_end() ? last_ : key() - 1;
-        lath_item item;
+        taken_item<typename Items::word> to;
         reader inside(rcu_);
-        if (lath_index_floor_item(list_, from, &item) == 0 && item.key >= first_)
-            take(&item, 1);
+        if (lath_index_floor_item(list_, from, &to.item) == 0 && to.item.key >= first_)
+            take(&to.item, 1);
         return *this;
     }
     item_iterator operator--(int) {
@@ -129,10 +130,11 @@ public:
     std::uint64_t key() const { return ahead_->key; }
     // Go to the first item that starts at or after key.
     void fill(std::uint64_t key) {
-        std::array<lath_item, Items::chunk> items;
+        taken_items<typename Items::word, Items::chunk> to;
         std::uint64_t next;
         reader inside(rcu_); // boxes are copied before it ends
-        take(items.data(), lath_index_scan(list_, key, last_, items.data(), items.size(), &next));
+        take(to.items.data(),
+             lath_index_scan(list_, key, last_, to.items.data(), to.items.size(), &next));
     }
 
 private:
@@ -216,7 +218,7 @@ public:
     // The item that covers key, if there is one: as many as count(key) says.
     std::pair<iterator, iterator> equal_range(std::uint64_t key) const {
         iterator above = upper_bound(key);
-        lath_item item;
+        lath_item item{};
         if (h_.list && lath_index_lookup_item(h_.list, key, &item) == 0)
             return {lower_bound(item.key), above};
         return {above, above};
@@ -240,8 +242,8 @@ public:
     // Whether a range covers point; 1 or 0.
     std::uint64_t count(std::uint64_t point) const { return contains(point) ? 1 : 0; }
     bool contains(std::uint64_t point) const {
-        std::uint64_t value;
-        return h_.list && lath_index_get(h_.list, point, &value) != 0;
+        typename Items::word value;
+        return h_.list && lath_index_get(h_.list, point, words_of(value)) != 0;
     }
     stats get_stats() const {
         stats s{};
@@ -255,7 +257,7 @@ public:
     }
 
 protected:
-    explicit index(const config& how) : h_(how) {}
+    explicit index(const config& how) : h_(how, sizeof(typename Items::word)) {}
     index(index&&) noexcept = default;
     index& operator=(index&&) noexcept = default;
     ~index() = default;
@@ -265,7 +267,8 @@ protected:
     template <typename Out, typename Show>
     std::size_t look_up(std::span<const std::uint64_t> points, std::span<std::optional<Out>> out,
                         Show show) const {
-        std::array<lath_item, step> found;
+        taken_items<typename Items::word, step> to;
+        auto& found = to.items;
         std::size_t n = std::min(points.size(), out.size()), hits = 0;
         for (std::size_t at = 0; at < n; at += step) {
             std::size_t part = std::min(step, n - at);
@@ -282,11 +285,11 @@ protected:
     }
     using finder = int (*)(lath_index*, std::uint64_t, lath_item*);
     result one(finder find, std::uint64_t at) const {
-        lath_item item;
+        taken_item<typename Items::word> to;
         reader inside(h_.rcu());
-        if (!h_.list || find(h_.list, at, &item) != 0)
+        if (!h_.list || find(h_.list, at, &to.item) != 0)
             return result{};
-        return Items::show(item);
+        return Items::show(to.item);
     }
     insert_result insert_item(range where, std::uint64_t value,
                               std::uint64_t* in_the_way = nullptr) {
@@ -323,7 +326,7 @@ public:
 
     // Items that overlap where, in order. O(log n) to begin, then as iteration.
     view overlapping(range where) const {
-        lath_item item;
+        lath_item item{};
         if (!h_.list || lath_index_overlap_item(h_.list, where.key, where.size, &item) != 0)
             return {};
         return view(h_, item.key, where.last());

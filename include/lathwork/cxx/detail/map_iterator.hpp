@@ -24,6 +24,82 @@
 
 namespace lathwork::detail {
 
+// What an iterator has read ahead, and which entry of it it shows: what the table has for them.
+template <typename K, typename V, typename Table>
+class entries_ahead {
+public:
+    entries_ahead() {} // NOLINT(modernize-use-equals-default): there is no entry yet
+    entries_ahead(const entries_ahead& other) { *this = other; }
+    // Copies what is there.
+    entries_ahead& operator=(const entries_ahead& other) {
+        at_ = other.at_;
+        count_ = other.count_;
+        std::copy_n(other.run_.codes.begin(), count_, run_.codes.begin());
+        std::copy_n(other.run_.words.begin(), count_, run_.words.begin());
+        return *this;
+    }
+    ~entries_ahead() = default;
+    bool at_end() const { return at_ >= count_; }
+    // Not at the end.
+    K key() const { return Table::key_of(run_.at(at_)); }
+    V value() const { return Table::value_of(run_.words[at_]); }
+    void clear() { count_ = at_ = 0; }
+    // Steps within what was read; returns whether it could.
+    bool next() {
+        bool more = at_ + 1 < count_;
+        at_ += more;
+        return more;
+    }
+    bool previous() {
+        bool more = at_ < count_ && at_;
+        at_ -= more;
+        return more;
+    }
+    template <typename Code>
+    void fill(const Table& from, const Code* at, bool behind, const Code* end) {
+        clear();
+        count_ = static_cast<std::uint32_t>(from.scan(at, behind, end, run_));
+    }
+    void show(const typename Table::found& f) {
+        run_.codes[0] = f.code;
+        run_.words[0] = f.word;
+        at_ = 0;
+        count_ = 1;
+    }
+
+private:
+    std::uint32_t at_ = 0, count_ = 0; // the end: at_ == count_
+    typename Table::run run_;
+};
+
+// Where values are in boxes: a copy of one entry.
+template <typename K, typename V, typename Table>
+    requires(!Table::direct)
+class entries_ahead<K, V, Table> {
+public:
+    bool at_end() const { return one_.at_end(); }
+    const K& key() const { return one_->first; }
+    const V& value() const { return one_->second; }
+    void clear() { one_.clear(); }
+    bool next() { return false; }
+    bool previous() { return false; }
+    template <typename Code>
+    void fill(const Table& from, const Code* at, bool behind, const Code* end) {
+        typename Table::run run;
+        clear();
+        if (from.scan(at, behind, end, run))
+            show(run.at(0));
+    }
+    void show(const typename Table::found& f) {
+        one_.fill(1, [&](std::size_t) {
+            return std::pair<K, V>(Table::key_of(f), V(Table::value_of(f.word)));
+        });
+    }
+
+private:
+    read_ahead<std::pair<K, V>, 1> one_;
+};
+
 // A position among the entries of a table that are at or behind `first` and before `end`.
 template <typename K, typename V, typename Table>
 class map_iterator {
@@ -48,14 +124,14 @@ public:
     // The end.
     map_iterator(const Table* of, bounds within) : table_(of), within_(std::move(within)) {}
 
-    reference operator*() const { return reference(ahead_->key, ahead_->value); }
+    reference operator*() const { return reference(ahead_.key(), ahead_.value()); }
     pointer operator->() const { return {**this}; }
     map_iterator& operator++() {
         if (ahead_.at_end())
             step_beyond_the_end();
         if (ahead_.next())
             return *this;
-        K last = std::move(ahead_->key);
+        const K last = key();
         ahead_.clear();
         fill(last, true);
         return *this;
@@ -74,7 +150,7 @@ public:
         reader inside(table_->rcu());
         bool any = with_code(from, [&](auto* at) { return table_->seek(at, true, at, f); });
         if (any && (!within_.first || !before(Table::key_of(f), *within_.first)))
-            take(&f, 1);
+            ahead_.show(f);
         return *this;
     }
     map_iterator operator--(int) {
@@ -94,7 +170,7 @@ public:
     }
 
     // Not at the end.
-    const K& key() const { return ahead_->key; }
+    decltype(auto) key() const { return ahead_.key(); }
     bool at_end() const { return ahead_.at_end(); }
     // What it does not go beyond, if anything.
     const std::optional<K>& limit() const { return within_.end; }
@@ -102,22 +178,13 @@ public:
     void begin() { fill(within_.first, false); }
     // Goes to the first entry at or behind a key, or behind all of it.
     void fill(const std::optional<K>& from, bool behind) {
-        std::array<found, Table::chunk> entries;
         reader inside(table_->rcu()); // boxes are copied before it ends
-        std::size_t n = with_code(from, [&](auto* at) {
-            return with_code(within_.end, [&](auto* end) {
-                return table_->scan(at, behind, end, entries.data(), entries.size());
-            });
+        with_code(from, [&](auto* at) {
+            with_code(within_.end, [&](auto* end) { ahead_.fill(*table_, at, behind, end); });
         });
-        take(entries.data(), n);
     }
 
 private:
-    struct shown {
-        K key;
-        V value;
-    };
-
     template <typename Fn>
     static auto with_code(const std::optional<K>& key, Fn fn) {
         using code = typename Table::code;
@@ -128,15 +195,9 @@ private:
     }
     // In the order of the table.
     static bool before(const K& a, const K& b) { return Table::precedes(a, b); }
-    void take(const found* entries, std::size_t n) {
-        ahead_.fill(n, [&](std::size_t i) {
-            return shown{Table::key_of(entries[i]), V(Table::value_of(entries[i].word))};
-        });
-    }
-
     const Table* table_ = nullptr;
     bounds within_;
-    read_ahead<shown, Table::chunk> ahead_;
+    entries_ahead<K, V, Table> ahead_;
 };
 
 // The entries between two keys, as a view.

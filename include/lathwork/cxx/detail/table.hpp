@@ -25,29 +25,40 @@
 namespace lathwork::detail {
 
 // What a search finds. Good in the section of the search.
+template <typename Word>
 struct found_entry {
     std::uint64_t code; // of words
-    std::uint64_t word;
+    Word word;
 };
 
 // Keys are words. Down: in descending order.
 template <typename K, typename V, bool Down>
 class word_table {
-    using words = value_words<V, stored_directly<V>>;
+    using words = value_words<V, stored_in_leaf<V>>;
 
 public:
     using key_arg = typename looked_up<K>::type;
     using code = std::uint64_t;
-    using found = found_entry;
+    using word = typename words::word_type;
+    using found = found_entry<word>;
     using made = typename words::made;
-    using gone = removed<V>;
+    using gone = removed<V, V, words::direct>;
     using native_type = lath_index;
     static constexpr bool direct = words::direct;
-    static constexpr std::size_t chunk = direct ? 16 : 1;
+    static constexpr std::size_t chunk = direct ? (sizeof(word) <= 16 ? 32 : 16) : 1;
 
     explicit word_table(config how) : values_(how), rcu_(how.rcu ? how.rcu : &lath_rcu_auto) {
         how.layout = LATH_POINTS;
+        how.value_size = sizeof(word);
         error_ = values_.ready() ? lath_index_init(native(), &how) : -ENOMEM;
+    }
+    // A copy of `other`, which is read as an iterator does.
+    word_table(const word_table& other, config how)
+        requires direct
+        : values_(how), rcu_(other.rcu_) {
+        how.layout = LATH_POINTS;
+        how.value_size = sizeof(word);
+        error_ = lath_index_clone(native(), other.native(), &how);
     }
     word_table(const word_table&) = delete;
     word_table& operator=(const word_table&) = delete;
@@ -68,31 +79,32 @@ public:
     }
     static bool precedes(key_arg a, key_arg b) { return code_of(a) < code_of(b); }
     static K key_of(const found& f) { return key_code<K>::decode(Down ? ~f.code : f.code); }
-    static decltype(auto) value_of(std::uint64_t word) { return words::show(word); }
+    static decltype(auto) value_of(const word& of) { return words::show(of); }
 
     template <typename... Args>
     made make(key_arg /*key*/, Args&&... args) {
         return values_.make(std::forward<Args>(args)...);
     }
     // In a section, if it is to look at the value.
-    bool get(code at, std::uint64_t& word) const {
+    bool get(code at, word& to) const {
         if constexpr (direct) {
-            return lath_index_get(native(), at, &word) != 0;
+            return lath_index_get(native(), at, words_of(to)) != 0;
         } else {
             lath_item item;
             if (lath_index_lookup_item_rcu(native(), at, &item) != 0)
                 return false;
-            word = item.value;
+            to = item.value;
             return true;
         }
     }
     template <typename Each>
     void get_batch(std::span<const K> keys, Each each) const {
         std::array<code, step> codes;
-        std::array<std::uint64_t, step> found_words{};
+        std::array<word, step> found_words{};
         std::array<std::uint8_t, step> hits;
         std::transform(keys.begin(), keys.end(), codes.begin(), code_of);
-        lath_index_get_batch(native(), keys.size(), codes.data(), found_words.data(), hits.data());
+        lath_index_get_batch(native(), keys.size(), codes.data(), words_of(found_words[0]),
+                             hits.data());
         for (std::size_t i = 0; i < keys.size(); i++)
             each(i, hits[i] != 0, found_words[i]);
     }
@@ -105,36 +117,39 @@ public:
                 return false;
             at = back ? at - 1 : at + 1;
         }
-        lath_item item;
-        if ((back ? lath_index_floor_item : lath_index_ceiling_item)(native(), at, &item) != 0)
+        taken_item<word> to;
+        if ((back ? lath_index_floor_item : lath_index_ceiling_item)(native(), at, &to.item) != 0)
             return false;
-        f = {item.key, item.value};
+        f = {to.item.key, to.value()};
         return true;
     }
-    // Entries at or behind *from and before *end, in order, at most `most` of them.
-    std::size_t scan(const code* from, bool behind, const code* end, found* to,
-                     std::size_t most) const {
+    // Entries of a scan, in columns.
+    struct run {
+        std::array<std::uint64_t, chunk> codes;
+        std::array<word, chunk> words;
+        found at(std::size_t i) const { return {codes[i], words[i]}; }
+    };
+    // Entries at or behind *from and before *end, in order. Returns how many.
+    std::size_t scan(const code* from, bool behind, const code* end, run& to) const {
         std::uint64_t at = from ? *from : 0;
         if ((behind && at == UINT64_MAX) || (end && *end == 0))
             return 0;
-        std::array<std::uint64_t, chunk> keys, found_words;
-        std::size_t n =
-            lath_index_scan_values(native(), at + behind, end ? *end - 1 : UINT64_MAX, keys.data(),
-                                   found_words.data(), std::min(most, chunk), nullptr);
-        for (std::size_t i = 0; i < n; i++)
-            to[i] = {keys[i], found_words[i]};
-        return n;
+        return lath_index_scan_values(native(), at + behind, end ? *end - 1 : UINT64_MAX,
+                                      to.codes.data(), words_of(to.words[0]), chunk, nullptr);
     }
 
     int insert(code at, const made& value) {
-        lath_item item{at, 1, value.word()};
+        lath_item item{at, 1, given(value.word())};
         return lath_index_insert_item(native(), &item, nullptr);
     }
     // At most `step` elements. Return how many went in, or out; codes[i] as the single calls.
     std::size_t insert_batch(std::span<const std::pair<K, V>> entries, int* codes) {
         std::array<lath_item, step> items;
-        for (std::size_t i = 0; i < entries.size(); i++)
-            items[i] = {code_of(entries[i].first), 1, pack(entries[i].second)};
+        std::array<word, step> packed;
+        for (std::size_t i = 0; i < entries.size(); i++) {
+            packed[i] = pack(entries[i].second);
+            items[i] = {code_of(entries[i].first), 1, given(packed[i])};
+        }
         return lath_index_insert_batch(native(), entries.size(), items.data(), codes);
     }
     std::size_t erase_batch(std::span<const K> keys, int* codes) {
@@ -142,25 +157,23 @@ public:
         std::transform(keys.begin(), keys.end(), at.begin(), code_of);
         return lath_index_erase_batch(native(), keys.size(), at.data(), codes);
     }
-    int replace(code at, const made& value, std::uint64_t& old) {
-        lath_item item;
-        int error = lath_index_replace_item(native(), at, value.word(), &item);
-        old = item.value;
+    int replace(code at, const made& value, word& old) {
+        taken_item<word> was;
+        int error = lath_index_replace_item(native(), at, given(value.word()), &was.item);
+        old = was.value();
         return error;
     }
-    int replace_if(code at, std::uint64_t expected, const made& value) {
-        lath_item item;
-        return lath_index_replace_if(native(), at, expected, value.word(), &item);
+    int replace_if(code at, const word& expected, const made& value) {
+        return lath_index_replace_if(native(), at, given(expected), given(value.word()), nullptr);
     }
-    int erase(code at, std::uint64_t& old) {
-        lath_item item;
-        int error = lath_index_erase_item(native(), at, &item);
-        old = item.value;
+    int erase(code at, word& old) {
+        taken_item<word> was;
+        int error = lath_index_erase_item(native(), at, &was.item);
+        old = was.value();
         return error;
     }
-    int erase_if(code at, std::uint64_t expected) {
-        lath_item item;
-        return lath_index_erase_if(native(), at, expected, &item);
+    int erase_if(code at, const word& expected) {
+        return lath_index_erase_if(native(), at, given(expected), nullptr);
     }
     // Erases what is at or behind `first` and before *end. Returns how many.
     std::uint64_t erase_range(code first, const code* end) {
@@ -182,10 +195,10 @@ public:
     // How many entries are before at: with LATH_RANKS, else -EINVAL.
     std::int64_t rank(code at) const { return lath_index_rank(native(), at); }
     bool select(std::uint64_t rank, found& f) const {
-        lath_item item;
-        if (lath_index_select(native(), rank, &item) != 0)
+        taken_item<word> to;
+        if (lath_index_select(native(), rank, &to.item) != 0)
             return false;
-        f = {item.key, item.value};
+        f = {to.item.key, to.value()};
         return true;
     }
     int verify() const { return lath_index_verify(native(), 6, nullptr, 0); }
@@ -196,10 +209,12 @@ public:
 
 private:
     static void retire_each(void* self, const lath_item* item) {
-        static_cast<word_table*>(self)->values_.retire(item->value);
+        if constexpr (!direct)
+            static_cast<word_table*>(self)->values_.retire(item->value);
     }
     static void keep_each(void* self, const lath_item* item) {
-        static_cast<word_table*>(self)->values_.keep(item->value);
+        if constexpr (!direct)
+            static_cast<word_table*>(self)->values_.keep(item->value);
     }
 
     words values_;
@@ -228,7 +243,8 @@ class byte_table {
 public:
     using key_arg = typename looked_up<K>::type;
     using code = decltype(key_code<K>::encode(std::declval<key_arg>()));
-    using found = found_entry;
+    using word = std::uint64_t;
+    using found = found_entry<word>;
     using made = typename words::made;
     using gone = removed<V, stored, false>;
     using native_type = lath_bytes;
@@ -260,15 +276,15 @@ public:
         return precedes_bytes(view_of(first), view_of(second));
     }
     static K key_of(const found& f) { return key_code<K>::decode(words::show(f.word).key); }
-    static const V& value_of(std::uint64_t word) { return words::show(word).value; }
+    static const V& value_of(word of) { return words::show(of).value; }
 
     template <typename... Args>
     made make(key_arg key, Args&&... args) {
         return values_.make(code_of(key), std::forward<Args>(args)...);
     }
-    bool get(const code& at, std::uint64_t& word) const {
+    bool get(const code& at, word& to) const {
         lath_bytes_key key = bytes_of(at);
-        return lath_bytes_get(native(), &key, &word) != 0;
+        return lath_bytes_get(native(), &key, &to) != 0;
     }
     template <typename Each>
     void get_batch(std::span<const K> keys, Each each) const {
@@ -292,11 +308,12 @@ public:
             flags |= LATH_BYTES_BEHIND;
         return lath_bytes_scan(native(), from ? &key : nullptr, flags, &f.word, 1) == 1;
     }
-    std::size_t scan(const code* from, bool behind, const code* end, found* to,
-                     std::size_t most) const {
-        if (most == 0 || !seek(from, false, behind, *to))
-            return 0;
-        return !end || before(*to, *end) ? 1 : 0;
+    struct run {
+        found entry;
+        const found& at(std::size_t /*0*/) const { return entry; }
+    };
+    std::size_t scan(const code* from, bool behind, const code* end, run& to) const {
+        return seek(from, false, behind, to.entry) && (!end || before(to.entry, *end)) ? 1 : 0;
     }
 
     int insert(const code& /*at*/, const made& value) {
@@ -364,11 +381,11 @@ private:
     static bool precedes_bytes(std::string_view a, std::string_view b) {
         return Down ? b < a : a < b;
     }
-    static void key_of_box(void* /*ctx*/, std::uint64_t word, lath_bytes_key* key) {
-        *key = bytes_of(words::show(word).key);
+    static void key_of_box(void* /*ctx*/, std::uint64_t box, lath_bytes_key* key) {
+        *key = bytes_of(words::show(box).key);
     }
-    static void keep_each(void* self, std::uint64_t word) {
-        static_cast<byte_table*>(self)->values_.keep(word);
+    static void keep_each(void* self, std::uint64_t box) {
+        static_cast<byte_table*>(self)->values_.keep(box);
     }
 
     words values_;
