@@ -58,11 +58,14 @@ void changed(struct opened *opened, const char *event)
 	vk.NotifyKeyspaceEvent(opened->ctx, VK_NOTIFY_MODULE, event, opened->name);
 }
 
-void replicate_verbatim(struct opened *opened)
+void replicate_call(struct opened *opened, const char *name, struct vk_string **argv, int argc)
 {
 	LATH_ASSERT(opened->changed); /* a command that did nothing leaves no trace */
 	opened->replicated = true;
-	vk.ReplicateVerbatim(opened->ctx);
+	if (text_of(argv[0]).size == strlen(name))
+		vk.ReplicateVerbatim(opened->ctx);
+	else
+		vk.Replicate(opened->ctx, name, "v", argv + 1, (size_t)argc - 1);
 }
 
 struct bytes text_of(const struct vk_string *string)
@@ -79,7 +82,7 @@ bool want_number(struct vk_ctx *ctx, const struct vk_string *string, const char 
 	struct bytes text = text_of(string);
 	char error[100] = "ERR ";
 
-	if (number_parse(text.data, text.size, number))
+	if (number_read(text, number))
 		return true;
 	strncat(error, what, 40);
 	strcat(error, " is not a number from 0 to 2^64 - 1");
@@ -128,7 +131,7 @@ bool want_limit(struct vk_ctx *ctx, struct vk_string **argv, int argc, int *i, u
 		return false;
 	}
 	next = *i + 2 < argc ? text_of(argv[*i + 2]) : (struct bytes){ NULL, 0 };
-	if (number_parse(next.data, next.size, &number)) {
+	if (number_read(next, &number)) {
 		if (!want_number(ctx, argv[*i + 1], "LIMIT", offset))
 			return false;
 		*count = number;
@@ -136,6 +139,15 @@ bool want_limit(struct vk_ctx *ctx, struct vk_string **argv, int argc, int *i, u
 		return true;
 	}
 	return want_number(ctx, argv[++*i], "LIMIT", count);
+}
+
+int infinite_of(struct bytes text)
+{
+	if (text.size == 3 && !strncasecmp(text.data, "inf", 3))
+		return 1;
+	if (text.size != 4 || strncasecmp(text.data + 1, "inf", 3))
+		return 0;
+	return *text.data == '-' ? -1 : *text.data == '+';
 }
 
 bool is_word(const struct vk_string *string, const char *expected)

@@ -14,6 +14,7 @@ enum command_flags {
 	COMMAND_READ = 0,
 	COMMAND_CHANGE = 1 << 0, /* replaces or removes what is there */
 	COMMAND_ADD = 1 << 1,	 /* may add: refused when the server is out of memory */
+	COMMAND_UPDATE = 1 << 5, /* changes and neither adds nor removes */
 	COMMAND_FAST = 1 << 2,	 /* constant or logarithmic time */
 	COMMAND_BLOCKS = 1 << 3,
 	COMMAND_TELLS =
@@ -21,7 +22,8 @@ enum command_flags {
 };
 
 struct command {
-	const char *name;
+	const char *
+		name; /* with two dots, as replicas and files get it; another has the first one alone */
 	vk_command_fn run;
 	unsigned int flags;
 	const char *usage; /* the arguments as people write them, from which COMMAND DOCS is made:
@@ -72,8 +74,8 @@ void changed(struct opened *opened, const char *event);
 /* Sends a command of the module's to replicas and the append-only file: a change of this key. */
 #define replicate(opened, ...) \
 	((opened)->replicated = true, vk.Replicate((opened)->ctx, __VA_ARGS__))
-/* The same of the command that runs, as it came. */
-void replicate_verbatim(struct opened *opened);
+/* The same of the command that runs, with all its arguments; `name`: with two dots. */
+void replicate_call(struct opened *opened, const char *name, struct vk_string **argv, int argc);
 
 /* ---- arguments ---- */
 
@@ -91,6 +93,8 @@ bool want_text(struct vk_ctx *ctx, const struct vk_string *string, const char *w
  * them. false: there is none, or it is not a number, and the reply says so */
 bool want_limit(struct vk_ctx *ctx, struct vk_string **argv, int argc, int *i, uint64_t *offset,
 		uint64_t *count);
+/* -1: it is "-inf", 1: "inf" or "+inf", 0 */
+int infinite_of(struct bytes text);
 /* Compares without regard to upper and lower case. */
 bool is_word(const struct vk_string *string, const char *word);
 

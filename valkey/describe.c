@@ -186,7 +186,7 @@ static uint64_t key_flags(unsigned int flags)
 {
 	uint64_t tells = flags & COMMAND_TELLS ? VK_SPEC_ACCESS : 0;
 
-	if (flags & COMMAND_ADD)
+	if (flags & (COMMAND_ADD | COMMAND_UPDATE))
 		return VK_SPEC_CHANGE | VK_SPEC_UPDATE | tells;
 	if (flags & COMMAND_CHANGE)
 		return VK_SPEC_CHANGE | VK_SPEC_DELETE | tells;
@@ -264,32 +264,46 @@ int reply_help(struct vk_ctx *ctx, int argc, const struct command *commands, siz
 	return VK_OK;
 }
 
+/* Registers a command under one of its names. VK_OK | VK_ERR */
+static int register_as(struct vk_ctx *ctx, const struct command *command, const char *name)
+{
+	bool writes = command->flags & (COMMAND_ADD | COMMAND_UPDATE | COMMAND_CHANGE);
+	int keys = *command->usage != 0;
+	char flags[64], categories[64];
+	struct vk_command *made;
+
+	strcpy(flags, writes ? "write" : "readonly");
+	strcpy(categories, writes ? "lathwork write" : "lathwork read");
+	if (command->flags & COMMAND_ADD)
+		strcat(flags, " deny-oom");
+	if (command->flags & COMMAND_FAST)
+		strcat(flags, " fast");
+	if (command->flags & COMMAND_BLOCKS) {
+		strcat(flags, " blocking");
+		strcat(categories, " blocking");
+	}
+	strcat(categories, command->flags & COMMAND_FAST ? " fast" : " slow");
+	if (vk.CreateCommand(ctx, name, command->run, flags, keys, keys, keys))
+		return VK_ERR;
+	made = vk.GetCommand(ctx, name);
+	if (!made || describe(made, command) ||
+	    (vk.SetCommandACLCategories && vk.SetCommandACLCategories(made, categories)))
+		return VK_ERR;
+	return VK_OK;
+}
+
 int commands_register(struct vk_ctx *ctx, const struct command *commands, size_t n)
 {
-	char flags[64], categories[64];
+	char other[32];
 	size_t i;
-	int keys;
 
 	for (i = 0; i < n; i++) {
-		const struct command *command = &commands[i];
-		bool writes = command->flags & (COMMAND_ADD | COMMAND_CHANGE);
-		struct vk_command *made;
+		const char *name = commands[i].name, *dot = strrchr(name, '.');
 
-		strcpy(flags, writes ? "write" : "readonly");
-		strcpy(categories, writes ? "lathwork write" : "lathwork read");
-		if (command->flags & COMMAND_ADD)
-			strcat(flags, " deny-oom");
-		if (command->flags & COMMAND_FAST)
-			strcat(flags, " fast");
-		if (command->flags & COMMAND_BLOCKS)
-			strcat(flags, " blocking");
-		strcat(categories, command->flags & COMMAND_FAST ? " fast" : " slow");
-		keys = *command->usage != 0;
-		if (vk.CreateCommand(ctx, command->name, command->run, flags, keys, keys, keys))
-			return VK_ERR;
-		made = vk.GetCommand(ctx, command->name);
-		if (!made || describe(made, command) ||
-		    (vk.SetCommandACLCategories && vk.SetCommandACLCategories(made, categories)))
+		LATH_ASSERT(strlen(name) < sizeof(other));
+		memcpy(other, name, (size_t)(dot - name));
+		strcpy(other + (dot - name), dot + 1);
+		if (register_as(ctx, &commands[i], name) || register_as(ctx, &commands[i], other))
 			return VK_ERR;
 	}
 	return VK_OK;

@@ -74,14 +74,14 @@ bool entry_parse(enum map_kind kind, struct bytes text, uint64_t *code)
 
 	switch (kind) {
 	case MAP_SIGNED:
-		if (!signed_parse(text, &number))
+		if (!signed_read(text, &number))
 			return false;
 		*code = (uint64_t)number ^ SIGN;
 		return true;
 	case MAP_FLOATS:
 		return parse_float(text, code);
 	default:
-		return number_parse(text.data, text.size, code);
+		return number_read(text, code);
 	}
 }
 

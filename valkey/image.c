@@ -17,18 +17,26 @@ void image_put_number(struct buffer *out, uint64_t number)
 	buffer_add(out, bytes, size);
 }
 
+void image_put_text(struct buffer *out, struct bytes text)
+{
+	uint64_t number;
+
+	if (number_parse(text.data, text.size, &number) && !(number >> 62)) {
+		image_put_number(out, number << 1 | 1);
+		return;
+	}
+	image_put_number(out, (uint64_t)text.size << 1);
+	buffer_add(out, text.data, text.size);
+}
+
 void image_put_value(struct buffer *out, word value)
 {
 	char text[VALUE_TEXT];
-	struct bytes view;
 
-	if ((value & VALUE_KIND) == VALUE_NUMBER) {
+	if ((value & VALUE_KIND) == VALUE_NUMBER)
 		image_put_number(out, (value >> 2) << 1 | 1);
-		return;
-	}
-	view = value_view(&value, text);
-	image_put_number(out, (uint64_t)view.size << 1);
-	buffer_add(out, view.data, view.size);
+	else
+		image_put_text(out, value_view(&value, text));
 }
 
 void image_flush(struct vk_io *rdb, struct buffer *out)
@@ -79,9 +87,8 @@ uint64_t image_number(struct image *image)
 	return 0;
 }
 
-struct bytes image_bytes(struct image *image)
+static struct bytes take(struct image *image, uint64_t size)
 {
-	uint64_t size = image_number(image);
 	struct bytes bytes = { image->rest.data, size };
 
 	if (image->bad || size > image->rest.size) {
@@ -93,25 +100,28 @@ struct bytes image_bytes(struct image *image)
 	return bytes;
 }
 
+struct bytes image_bytes(struct image *image)
+{
+	return take(image, image_number(image));
+}
+
+struct bytes image_text(struct image *image, char *text)
+{
+	uint64_t head = image_number(image);
+
+	if (image->bad || !(head & 1))
+		return take(image, head >> 1);
+	image->bad = head >> 63;
+	return (struct bytes){ text, number_print(text, head >> 1) };
+}
+
 word image_value(struct image *image)
 {
-	uint64_t head = image_number(image), size = head >> 1;
-	word value = 0;
+	char text[VALUE_TEXT];
+	struct bytes bytes = image_text(image, text);
+	word value = image->bad ? 0 : value_make(bytes.data, bytes.size);
 
-	if (image->bad)
-		return 0;
-	if (head & 1) {
-		image->bad = size >> 62;
-		return image->bad ? 0 : size << 2 | VALUE_NUMBER;
-	}
-	if (size <= image->rest.size)
-		value = value_make(image->rest.data, size);
-	if (!value) {
-		image->bad = true;
-		return 0;
-	}
-	image->rest.data += size;
-	image->rest.size -= size;
+	image->bad = image->bad || !value;
 	return value;
 }
 

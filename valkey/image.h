@@ -21,6 +21,7 @@
 
 void image_put_number(struct buffer *out, uint64_t number);
 void image_put_value(struct buffer *out, word value);
+void image_put_text(struct buffer *out, struct bytes text);
 /* Writes the block and empties it. */
 void image_flush(struct vk_io *rdb, struct buffer *out);
 
@@ -38,6 +39,8 @@ bool image_block(struct image *image, struct vk_io *rdb);
 uint64_t image_number(struct image *image);
 struct bytes image_bytes(struct image *image);
 word image_value(struct image *image);
+/* The same as a string, in the block or in `text`, which has VALUE_TEXT bytes. */
+struct bytes image_text(struct image *image, char *text);
 /* A number beside the blocks. */
 uint64_t image_plain(struct image *image, struct vk_io *rdb);
 /* Ends the reading. false: the image was bad, or its last block holds more; logs that. */

@@ -5,20 +5,20 @@
  * Intervals are closed: both ends belong to them.
  */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "command.h"
 #include "intervals.h"
 
 struct vk_type *interval_type;
 
-/* "-" is the lowest number and "+" the highest. */
+/* "-" and "-inf" are the lowest number, "+" and "+inf" the highest. */
 static bool want_end(struct vk_ctx *ctx, const struct vk_string *argument, uint64_t *number)
 {
 	struct bytes text = text_of(argument);
+	bool lowest = text.size == 1 && *text.data == '-';
 
-	if (text.size == 1 && (*text.data == '-' || *text.data == '+')) {
-		*number = *text.data == '-' ? 0 : UINT64_MAX;
+	if (lowest || (text.size == 1 && *text.data == '+') || infinite_of(text)) {
+		*number = lowest || infinite_of(text) < 0 ? 0 : UINT64_MAX;
 		return true;
 	}
 	return want_number(ctx, argument, "an end", number);
@@ -86,8 +86,7 @@ static int add_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 	set = set_to_add(&opened);
 	for (i = 2; set && i < argc && ret >= 0; i += 3, added += ret > 0) {
 		want_ends(ctx, argv + i, &first, &last);
-		value = text_of(argv[i + 2]);
-		ret = intervals_add(set, first, last, value_make(value.data, value.size));
+		ret = intervals_add(set, first, last, text_of(argv[i + 2]));
 	}
 	set_added(&opened, set);
 	if (added) {
@@ -103,7 +102,7 @@ static int add_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 static int addnx_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 {
 	struct intervals_iter iter;
-	struct lath_interval there;
+	struct found there;
 	uint64_t first, last;
 	struct intervals *set;
 	struct bytes value;
@@ -121,7 +120,7 @@ static int addnx_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 			return vk.ReplyWithLongLong(ctx, 0);
 	}
 	set = set_to_add(&opened);
-	ret = set ? intervals_add(set, first, last, value_make(value.data, value.size)) : -ENOMEM;
+	ret = set ? intervals_add(set, first, last, value) : -ENOMEM;
 	set_added(&opened, set);
 	if (ret < 0)
 		return reply_failure(ctx, ret);
@@ -151,47 +150,36 @@ static int rem_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 	if (removed) {
 		changed(&opened, "lath.interval.rem");
 		drop_empty(&opened);
-		replicate_verbatim(&opened);
+		replicate_call(&opened, "LATH.INTERVAL.REM", argv, argc);
 	}
 	return vk.ReplyWithLongLong(ctx, removed);
 }
 
 /* ---- searches ---- */
 
-static void reply_interval(struct vk_ctx *ctx, const struct lath_interval *interval)
+static void reply_interval(struct vk_ctx *ctx, const struct found *found)
 {
 	vk.ReplyWithArray(ctx, 3);
-	reply_number(ctx, interval->first);
-	reply_number(ctx, interval->end);
-	reply_value(ctx, interval->value);
+	reply_number(ctx, found->first);
+	reply_number(ctx, found->last);
+	vk.ReplyWithStringBuffer(ctx, found->value.data, found->value.size);
 }
 
 /* Replies with what the window shows, in order, from the offset on. */
 static int reply_search(struct vk_ctx *ctx, const struct intervals *set, struct window window,
 			uint64_t offset, uint64_t limit)
 {
-	struct intervals_iter iter;
-	struct lath_interval interval, *found;
-	BUFFER all = { 0 };
-	uint64_t n, i;
+	struct intervals_walk walk;
+	struct found found;
+	uint64_t n = 0;
 
-	if (set) {
-		intervals_begin(&iter, set, window);
-		while (intervals_next(&iter, &interval))
-			buffer_add(&all, &interval, sizeof(interval));
-	}
-	if (all.failed)
-		return reply_no_memory(ctx);
-	found = (struct lath_interval *)(void *)all.data;
-	n = all.size / sizeof(interval);
-	if (n)
-		qsort(found, n, sizeof(interval), intervals_order);
-	offset = offset < n ? offset : n;
-	n -= offset;
-	n = n < limit ? n : limit;
-	vk.ReplyWithArray(ctx, (long)n);
-	for (i = 0; i < n; i++)
-		reply_interval(ctx, &found[offset + i]);
+	if (!set || !limit)
+		return vk.ReplyWithArray(ctx, 0);
+	vk.ReplyWithArray(ctx, VK_LENGTH_LATER);
+	intervals_walk_begin(&walk, set, window, offset, limit);
+	for (; n < limit && intervals_walk_next(&walk, &found); n++)
+		reply_interval(ctx, &found);
+	vk.ReplySetArrayLength(ctx, (long)n);
 	return VK_OK;
 }
 
@@ -243,10 +231,7 @@ static int contains_command(struct vk_ctx *ctx, struct vk_string **argv, int arg
 
 static int count_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 {
-	struct intervals_iter iter;
-	struct lath_interval interval;
 	uint64_t first, last;
-	long long n = 0;
 	OPENED(opened);
 
 	if (argc != 4)
@@ -254,17 +239,15 @@ static int count_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 	if (!open_key(&opened, ctx, argv, VK_READ, interval_type) ||
 	    !want_ends(ctx, argv + 2, &first, &last))
 		return VK_OK;
-	if (opened.value) {
-		intervals_begin(&iter, opened.value, overlapping(first, last));
-		while (intervals_next(&iter, &interval))
-			n++;
-	}
-	return vk.ReplyWithLongLong(ctx, n);
+	if (!opened.value)
+		return vk.ReplyWithLongLong(ctx, 0);
+	return vk.ReplyWithLongLong(ctx, (long long)intervals_count(opened.value, first, last));
 }
 
 static int nearest_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 {
-	struct lath_interval found;
+	char text[VALUE_TEXT];
+	struct found found;
 	uint64_t point;
 	OPENED(opened);
 
@@ -273,7 +256,7 @@ static int nearest_command(struct vk_ctx *ctx, struct vk_string **argv, int argc
 	if (!open_key(&opened, ctx, argv, VK_READ, interval_type) ||
 	    !want_end(ctx, argv[2], &point))
 		return VK_OK;
-	if (!opened.value || !intervals_nearest(opened.value, point, &found))
+	if (!opened.value || !intervals_nearest(opened.value, point, &found, text))
 		return vk.ReplyWithNull(ctx);
 	reply_interval(ctx, &found);
 	return VK_OK;
@@ -300,7 +283,7 @@ static int help_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 }
 
 #define PAGE "[LIMIT {[offset:integer] count:integer}]"
-#define FOUND "O(log N + M log M) for M intervals found"
+#define FOUND "O(log N + M) for M intervals returned or skipped"
 
 const struct command interval_commands[] = {
 	{ "LATH.INTERVAL.ADD", add_command, COMMAND_ADD,

@@ -15,16 +15,16 @@ static void save(struct vk_io *rdb, void *value)
 {
 	const struct intervals *set = value;
 	struct intervals_iter iter;
-	struct lath_interval interval;
+	struct found found;
 	IMAGE_OUT(out);
 	uint64_t n = 0;
 
 	vk.SaveUnsigned(rdb, set->count);
 	intervals_begin(&iter, set, overlapping(0, UINT64_MAX));
-	while (intervals_next(&iter, &interval)) {
-		image_put_number(&out, interval.first);
-		image_put_number(&out, interval.end - interval.first);
-		image_put_value(&out, interval.value);
+	while (intervals_next(&iter, &found)) {
+		image_put_number(&out, found.first);
+		image_put_number(&out, found.last - found.first);
+		image_put_text(&out, found.value);
 		if (++n % IMAGE_BLOCK == 0 || n == set->count)
 			image_flush(rdb, &out);
 	}
@@ -35,14 +35,11 @@ static void save(struct vk_io *rdb, void *value)
 static void load_interval(struct image *image, struct intervals *set)
 {
 	uint64_t first = image_number(image), length = image_number(image), last;
-	word value = image_value(image);
+	char text[VALUE_TEXT];
+	struct bytes value = image_text(image, text);
 
-	if (__builtin_add_overflow(first, length, &last))
-		image->bad = true;
-	if (!image->bad)
-		image->bad = intervals_add(set, first, last, value) != 1;
-	else if (value)
-		value_free(value);
+	image->bad = image->bad || __builtin_add_overflow(first, length, &last) ||
+		     intervals_add(set, first, last, value) != 1;
 }
 
 static void *load(struct vk_io *rdb, int version)
@@ -74,7 +71,7 @@ static void rewrite(struct vk_io *aof, struct vk_string *key, void *value)
 	const struct intervals *set = value;
 	struct vk_string *words[3 * IMAGE_BLOCK];
 	struct intervals_iter iter;
-	struct lath_interval interval;
+	struct found found;
 	char text[VALUE_TEXT];
 	size_t n = 0, i;
 	uint64_t emitted = 0;
@@ -82,15 +79,11 @@ static void rewrite(struct vk_io *aof, struct vk_string *key, void *value)
 
 	intervals_begin(&iter, set, overlapping(0, UINT64_MAX));
 	do {
-		more = intervals_next(&iter, &interval);
+		more = intervals_next(&iter, &found);
 		if (more) {
-			struct bytes view;
-
-			words[n++] =
-				vk.CreateString(NULL, text, number_print(text, interval.first));
-			words[n++] = vk.CreateString(NULL, text, number_print(text, interval.end));
-			view = value_view(&interval.value, text);
-			words[n++] = vk.CreateString(NULL, view.data, view.size);
+			words[n++] = vk.CreateString(NULL, text, number_print(text, found.first));
+			words[n++] = vk.CreateString(NULL, text, number_print(text, found.last));
+			words[n++] = vk.CreateString(NULL, found.value.data, found.value.size);
 		}
 		if (n == 3 * IMAGE_BLOCK || (n && !more)) {
 			vk.EmitAOF(aof, "LATH.INTERVAL.ADD", "sv", key, words, n);
@@ -107,17 +100,14 @@ static void digest(struct vk_digest *out, void *value)
 {
 	const struct intervals *set = value;
 	struct intervals_iter iter;
-	struct lath_interval interval;
-	char text[VALUE_TEXT];
+	struct found found;
 	uint64_t n = 0;
 
 	intervals_begin(&iter, set, overlapping(0, UINT64_MAX));
-	for (; intervals_next(&iter, &interval); n++) {
-		struct bytes view = value_view(&interval.value, text);
-
-		vk.DigestAddLongLong(out, (long long)interval.first);
-		vk.DigestAddLongLong(out, (long long)interval.end);
-		vk.DigestAddStringBuffer(out, view.data, view.size);
+	for (; intervals_next(&iter, &found); n++) {
+		vk.DigestAddLongLong(out, (long long)found.first);
+		vk.DigestAddLongLong(out, (long long)found.last);
+		vk.DigestAddStringBuffer(out, found.value.data, found.value.size);
 		vk.DigestEndSequence(out);
 	}
 	LATH_ASSERT(n == set->count);

@@ -21,7 +21,8 @@
 struct intervals {
 	void *body; /* packed: a block of intervals; else the set */
 	uint64_t count;
-	uint64_t owned; /* bytes of values and of groups */
+	uint64_t owned;	 /* bytes of values and of groups */
+	uint32_t groups; /* how many there are */
 	uint8_t form;
 };
 
@@ -31,9 +32,8 @@ struct intervals *intervals_create(void);
 void intervals_free(struct intervals *set);
 struct intervals *intervals_copy(const struct intervals *set);
 
-/* Adds an interval; takes the value over, also on failure. 1 | 0: it is there | -ENOMEM (also for a
- * value of 0) */
-int intervals_add(struct intervals *set, uint64_t first, uint64_t last, word value);
+/* 1 | 0: it is there | -ENOMEM */
+int intervals_add(struct intervals *set, uint64_t first, uint64_t last, struct bytes value);
 /* 1 | 0: it is not there */
 int intervals_remove(struct intervals *set, uint64_t first, uint64_t last, struct bytes value);
 
@@ -57,32 +57,66 @@ static inline struct window covering_all(uint64_t first, uint64_t last)
 	return (struct window){ 0, first, last, UINT64_MAX };
 }
 
-/* The key of a member of a group, as text: its last number, and the hash of its value. */
-struct member_key {
-	uint64_t last;
-	struct hash hash;
+/* What a search has found. The value is valid until its next step. */
+struct found {
+	uint64_t first, last;
+	struct bytes value;
 };
 
-/* A search in no order. Between two steps the set must not change. */
-struct intervals_iter {
+/* Intervals of the set itself; it has groups too. */
+struct items_iter {
 	const struct intervals *set;
 	struct window window;
 	size_t at; /* packed */
 	struct lath_interval_iter full;
-	struct member_key low, high; /* of members of a group */
-	struct map_iter members;
-	uint64_t first; /* where they begin */
-	bool inside;
+};
+
+/* The members of a group. */
+struct members_iter {
+	uint64_t first;	    /* where they begin */
+	uint64_t low, high; /* last numbers, as the group's keys begin with them */
+	struct map_iter map;
+};
+
+/* A search in no order, on any thread. Between two steps the set must not change. */
+struct intervals_iter {
+	struct items_iter items;
+	struct members_iter members;
+	bool inside; /* a group */
+	char text[VALUE_TEXT];
 };
 
 void intervals_begin(struct intervals_iter *iter, const struct intervals *set,
 		     struct window window);
-/* 1 (interval->value is a borrowed word) | 0: no more */
-int intervals_next(struct intervals_iter *iter, struct lath_interval *interval);
-/* Orders intervals by first number, last number, value; for qsort(). */
-int intervals_order(const void *a, const void *b);
-/* 1 | 0: the set is empty */
-int intervals_nearest(const struct intervals *set, uint64_t point, struct lath_interval *found);
+/* 1 | 0: no more */
+int intervals_next(struct intervals_iter *iter, struct found *found);
+
+/* A search in order: by first number, last number, value. It reads some more than it shows, not
+ * all. On the server's main thread, one at a time. */
+struct intervals_walk {
+	const struct intervals *set;
+	struct window rest; /* what has not been read */
+	uint64_t last;	    /* first numbers up to this one are to be read next */
+	uint64_t skip;	    /* intervals not to show */
+	bool ended;	    /* all has been read */
+	size_t most;	    /* to be read at once */
+	/* of what has been read: what is not shown yet; groups are behind the others */
+	size_t item, items, group, groups;
+	struct members_iter members;
+	struct found member;
+	bool inside, some; /* of a group; there is a member */
+	char text[VALUE_TEXT];
+};
+
+/* Begins behind the first `skip` intervals; `limit`: how many are wanted. */
+void intervals_walk_begin(struct intervals_walk *walk, const struct intervals *set,
+			  struct window window, uint64_t skip, uint64_t limit);
+/* 1 | 0: no more */
+int intervals_walk_next(struct intervals_walk *walk, struct found *found);
+/* Returns how many overlap these numbers. On the main thread. */
+uint64_t intervals_count(const struct intervals *set, uint64_t first, uint64_t last);
+/* 1 | 0: the set is empty. text: VALUE_TEXT bytes */
+int intervals_nearest(const struct intervals *set, uint64_t point, struct found *found, char *text);
 
 struct vk_defrag;
 /* Moves the block of a packed set and the values in it; those of larger sets stay. */

@@ -72,6 +72,10 @@ bool want_bound(struct opened *opened, const struct vk_string *argument, struct 
 	}
 	text.data += bound->open;
 	text.size -= bound->open;
+	if (opened->value && numbers && kind_of(opened) != MAP_FLOATS && infinite_of(text)) {
+		bound->infinite = infinite_of(text);
+		return true;
+	}
 	if (numbers && is_number(opened, text, &bound->key.number))
 		return true;
 	reply_error(opened->ctx,

@@ -31,7 +31,7 @@ static int create_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 	vk.ModuleTypeSetValue(opened.key, map_type, map);
 	opened.value = map;
 	changed(&opened, "lath.map.create");
-	replicate_verbatim(&opened);
+	replicate_call(&opened, "LATH.MAP.CREATE", argv, argc);
 	return vk.ReplyWithSimpleString(ctx, "OK");
 }
 
@@ -96,7 +96,7 @@ static int set_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 	if (ret < 0)
 		return reply_failure(ctx, ret);
 	changed(&opened, "lath.map.set");
-	replicate_verbatim(&opened);
+	replicate_call(&opened, "LATH.MAP.SET", argv, argc);
 	return vk.ReplyWithLongLong(ctx, ret);
 }
 
@@ -153,7 +153,7 @@ static int mset_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 		replicate(&opened, "LATH.MAP.MSET", "v", argv + 1, (size_t)(i - 3));
 		return reply_failure(ctx, ret);
 	}
-	replicate_verbatim(&opened);
+	replicate_call(&opened, "LATH.MAP.MSET", argv, argc);
 	return vk.ReplyWithLongLong(ctx, added);
 }
 
@@ -209,7 +209,7 @@ static int del_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 	if (erased) {
 		changed(&opened, "lath.map.del");
 		drop_empty(&opened);
-		replicate_verbatim(&opened);
+		replicate_call(&opened, "LATH.MAP.DEL", argv, argc);
 	}
 	return vk.ReplyWithLongLong(ctx, erased);
 }
@@ -233,10 +233,10 @@ static int incr_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 	    !want_kind(&opened, named ? argv[argc - 1] : NULL, &kind) ||
 	    !want_new_key(&opened, kind, argv[2], &key))
 		return VK_OK;
-	if (argc - named == 4 && !signed_parse(text_of(argv[3]), &by))
+	if (argc - named == 4 && !signed_read(text_of(argv[3]), &by))
 		return reply_error(ctx, "ERR value is not an integer or out of range");
 	if (opened.value && map_get(opened.value, &key, &value) &&
-	    !signed_parse(value_view(&value, text), &now))
+	    !signed_read(value_view(&value, text), &now))
 		return reply_error(ctx, "ERR value is not an integer or out of range");
 	if (__builtin_add_overflow(now, by, &now))
 		return reply_error(ctx, "ERR increment or decrement would overflow");
@@ -246,7 +246,7 @@ static int incr_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 	if (ret < 0)
 		return reply_failure(ctx, ret);
 	changed(&opened, "lath.map.incr");
-	replicate_verbatim(&opened);
+	replicate_call(&opened, "LATH.MAP.INCR", argv, argc);
 	return reply_signed(ctx, now);
 }
 
@@ -321,16 +321,12 @@ static int ceil_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 
 /* ---- removal of several ---- */
 
-/* Erases up to `limit` entries of the range, the first ones in its order; *first, *last: bounds of
- * those erased, as strings of the server. Returns how many. */
+/* Erases up to `limit` entries of the range, the first ones in its order. Returns how many. */
 static long long erase_range(struct opened *opened, const struct map_bound *low,
 			     const struct map_bound *high, bool back, uint64_t limit, bool reply)
 {
 	struct map *map = opened->value;
-	struct vk_string *keys[MAP_BATCH]; /* as replicas get them, and strings to erase */
-	uint64_t codes[MAP_BATCH];
-	char text[ENTRY_TEXT];
-	struct map_entry entry;
+	struct map_entry some[MAP_BATCH]; /* strings are in the map until they are erased */
 	struct map_iter iter;
 	long long erased = 0;
 	size_t n, i;
@@ -338,28 +334,15 @@ static long long erase_range(struct opened *opened, const struct map_bound *low,
 	do {
 		map_iter_begin(&iter, map, low, high, back);
 		iter.most = limit;
-		for (n = 0; n < MAP_BATCH && map_next(&iter, &entry); n++, limit--) {
-			struct bytes key = entry.key.string;
-
-			if (map->kind != MAP_STRINGS)
-				key = (struct bytes){ text, entry_print(map->kind, text,
-									entry.key.number) };
-			keys[n] = vk.CreateString(NULL, key.data, key.size);
-			codes[n] = entry.key.number;
+		for (n = 0; n < MAP_BATCH && map_next(&iter, &some[n]); n++, limit--)
 			if (reply)
-				reply_entry(opened->ctx, map->kind, &entry);
-		}
+				reply_entry(opened->ctx, map->kind, &some[n]);
 		for (i = 0; i < n; i++) {
-			struct map_key key = { codes[i], text_of(keys[i]) };
-			int ret = map_erase(map, &key, NULL);
+			int ret = map_erase(map, &some[i].key, NULL);
 
 			LATH_ASSERT(ret == 1); /* the iterator has just read it */
 			erased += ret;
 		}
-		if (n)
-			replicate(opened, "LATH.MAP.DEL", "sv", opened->name, keys, n);
-		for (i = 0; i < n; i++)
-			vk.FreeString(NULL, keys[i]);
 	} while (n == MAP_BATCH);
 	if (erased) {
 		changed(opened, "lath.map.del");
@@ -387,6 +370,8 @@ static int pop_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 		return vk.ReplyWithArray(ctx, 0);
 	vk.ReplyWithArray(ctx, VK_LENGTH_LATER);
 	n = erase_range(&opened, &map_lowest, &map_highest, back, count, true);
+	if (n)
+		replicate_call(&opened, "LATH.MAP.POP", argv, argc);
 	vk.ReplySetArrayLength(ctx, 2 * n);
 	return VK_OK;
 }
@@ -396,6 +381,7 @@ static int delrange_command(struct vk_ctx *ctx, struct vk_string **argv, int arg
 	uint64_t limit = UINT64_MAX;
 	struct map_bound low, high;
 	OPENED(opened);
+	long long n;
 
 	if (argc != 4 && argc != 6)
 		return vk.WrongArity(ctx);
@@ -407,7 +393,10 @@ static int delrange_command(struct vk_ctx *ctx, struct vk_string **argv, int arg
 		return VK_OK;
 	if (!opened.value)
 		return vk.ReplyWithLongLong(ctx, 0);
-	return vk.ReplyWithLongLong(ctx, erase_range(&opened, &low, &high, false, limit, false));
+	n = erase_range(&opened, &low, &high, false, limit, false);
+	if (n)
+		replicate_call(&opened, "LATH.MAP.DELRANGE", argv, argc);
+	return vk.ReplyWithLongLong(ctx, n);
 }
 
 /* ---- the list ---- */

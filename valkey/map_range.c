@@ -256,7 +256,9 @@ static bool want_rank(struct vk_ctx *ctx, const struct vk_string *argument, int6
 	bool back = text.size && *text.data == '-';
 	uint64_t n;
 
-	if (!number_parse(text.data + back, text.size - back, &n) || (back && !n)) {
+	text.data += back;
+	text.size -= back;
+	if (!number_read(text, &n) || (back && !n)) {
 		reply_error(ctx, "ERR value is not an integer or out of range");
 		return false;
 	}

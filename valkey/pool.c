@@ -103,12 +103,12 @@ static struct records *records_of(struct pool *pool)
 
 static bool link_owner(struct records *in, struct record *record)
 {
-	struct lath_item item = { hash_bytes(owner_of(record)).low, 1, value_of(record) };
-	uint64_t chain;
+	struct lath_item item = { hash_bytes(owner_of(record)).low, 1, value_of(record) }, there;
+	int ret = lath_small_insert_item(&in->owners, &item, &there);
 
-	if (!lath_small_get(&in->owners, item.key, &chain))
-		return !lath_small_insert_item(&in->owners, &item, NULL);
-	record->next = record_of(chain);
+	if (ret != -EEXIST)
+		return !ret;
+	record->next = record_of(there.value);
 	set_value(&in->owners, item.key, item.value);
 	return true;
 }
@@ -351,36 +351,6 @@ int pool_add(struct pool *pool, uint64_t first, uint64_t size)
 	return 0;
 }
 
-/* For assertions: returns whether two pools have as many ranges, numbers and leases. */
-static FOR_ASSERTIONS bool same_figures(const struct pool *a, const struct pool *b)
-{
-	return pool_count(a) == pool_count(b) && a->outside == b->outside &&
-	       a->capacity == b->capacity && a->taken == b->taken &&
-	       pool_leased(a) == pool_leased(b) && owned(a) == owned(b);
-}
-
-struct pool *pool_copy(const struct pool *pool)
-{
-	struct pool *copy = pool_empty();
-	struct pool_range range;
-	uint64_t from = 0;
-	bool outside;
-	int ret = 0;
-
-	while (copy && !ret && pool_next(pool, from, &range, &outside)) {
-		ret = outside ? pool_exclude(copy, range.first, range.size)
-			      : pool_reserve(copy, &range);
-		from = range.first + range.size;
-		if (!from) /* the range ends with the highest number */
-			break;
-	}
-	LATH_ASSERT(!copy || ret || same_figures(pool, copy));
-	if (!ret)
-		return copy;
-	pool_free(copy);
-	return NULL;
-}
-
 /* Moves a record, and what points to it with it. */
 static void move_record(struct pool *pool, struct record *record, struct vk_defrag *ctx)
 {
@@ -455,6 +425,33 @@ static int put_range(struct pool *pool, const struct pool_range *range)
 	else
 		pool->taken += range->size;
 	return ret;
+}
+
+/* For assertions: returns whether two pools have as many ranges, numbers and leases. */
+static FOR_ASSERTIONS bool same_figures(const struct pool *a, const struct pool *b)
+{
+	return pool_count(a) == pool_count(b) && a->outside == b->outside &&
+	       a->capacity == b->capacity && a->taken == b->taken &&
+	       pool_leased(a) == pool_leased(b) && owned(a) == owned(b);
+}
+
+struct pool *pool_copy(const struct pool *pool)
+{
+	struct pool *copy = pool_empty();
+	struct pool_range range;
+	struct pool_iter iter;
+	bool outside;
+	int ret = 0;
+
+	pool_iter_begin(&iter, pool, 0);
+	while (copy && !ret && pool_next(&iter, &range, &outside))
+		ret = outside ? pool_exclude(copy, range.first, range.size)
+			      : put_range(copy, &range);
+	LATH_ASSERT(!copy || ret || same_figures(pool, copy));
+	if (!ret)
+		return copy;
+	pool_free(copy);
+	return NULL;
 }
 
 int pool_reserve(struct pool *pool, const struct pool_range *range)
@@ -602,45 +599,80 @@ int pool_first_lease(const struct pool *pool, struct pool_range *range)
 	return 1;
 }
 
-int pool_next(const struct pool *pool, uint64_t from, struct pool_range *range, bool *outside)
+void pool_iter_begin(struct pool_iter *iter, const struct pool *pool, uint64_t from)
 {
 	struct lath_item item;
 
-	if (lath_small_ceiling_item(&pool->ranges, from, &item))
-		return 0;
-	LATH_ASSERT(item.key >= from);
-	*outside = item.value == OUTSIDE;
-	show(&item, range);
-	return 1;
+	iter->pool = pool;
+	iter->from = from;
+	iter->next = covering(pool, from, &item) ? item.key : from;
+	iter->at = iter->n = 0;
+	iter->ended = iter->stop = false;
 }
 
-int pool_next_free(const struct pool *pool, uint64_t from, uint64_t *first, uint64_t *size)
+/* Returns the next item, or NULL. */
+static const struct lath_item *next_item(struct pool_iter *iter)
 {
-	struct lath_item item;
+	const struct lath_small *ranges = &iter->pool->ranges;
+	struct lath_index *index = lath_small_index(ranges);
+	struct lath_item *items = iter->items;
 
-	while (covering(pool, from, &item)) {
-		from = item.key + item.size;
-		if (!from)
-			return 0;
+	if (iter->at < iter->n)
+		return &items[iter->at++];
+	if (iter->ended)
+		return NULL;
+	iter->at = iter->n = 0;
+	if (index)
+		iter->n = lath_index_scan(index, iter->next, UINT64_MAX, items, POOL_BATCH,
+					  &iter->next);
+	while (!index && iter->n < POOL_BATCH && (iter->next || !iter->n) &&
+	       !lath_small_ceiling_item(ranges, iter->next, &items[iter->n])) {
+		iter->next = items[iter->n].key + items[iter->n].size;
+		iter->n++;
 	}
-	*first = from;
-	*size = lath_small_ceiling_item(&pool->ranges, from, &item) ? 0 - from : item.key - from;
-	LATH_ASSERT(*size || !pool_count(pool)); /* all 2^64 numbers of pool_empty() */
+	iter->ended = iter->n < POOL_BATCH || !iter->next;
+	return iter->n ? &items[iter->at++] : NULL;
+}
+
+int pool_next(struct pool_iter *iter, struct pool_range *range, bool *outside)
+{
+	const struct lath_item *item = next_item(iter);
+
+	if (!item)
+		return 0;
+	*outside = item->value == OUTSIDE;
+	show(item, range);
 	return 1;
 }
 
-void pool_over(const struct pool *pool, uint64_t now, uint64_t *ranges, uint64_t *numbers)
+uint64_t pool_skip(struct pool_iter *iter, uint64_t n)
 {
-	const struct record *record;
-	struct lath_item item = { .key = 0 };
+	const struct lath_item *item;
+	uint64_t done = 0;
 
-	*ranges = *numbers = 0;
-	while (pool->records && !lath_small_ceiling_item(&pool->records->leases, item.key, &item) &&
-	       item.key++ <= now)
-		for (record = record_of(item.value); record; record = record->later) {
-			++*ranges;
-			*numbers += record->size;
-		}
+	while (done < n && (item = next_item(iter)))
+		done += item->value != OUTSIDE;
+	return done;
+}
+
+int pool_next_free(struct pool_iter *iter, uint64_t *first, uint64_t *size)
+{
+	const struct lath_item *item;
+
+	while (!iter->stop && (item = next_item(iter))) {
+		*first = iter->from;
+		*size = item->key > iter->from ? item->key - iter->from : 0;
+		iter->from = item->key + item->size;
+		iter->stop = !iter->from;
+		if (*size)
+			return 1;
+	}
+	*first = iter->from;
+	*size = 0 - iter->from;
+	if (iter->stop)
+		return 0;
+	iter->stop = true;
+	return 1;
 }
 
 void pool_holes(const struct pool *pool, uint64_t max_leaves, struct lath_hole_stats *stats)

@@ -32,6 +32,8 @@ struct pool {
 	uint64_t outside;	  /* of the ranges, outside */
 	uint64_t capacity;	  /* numbers in the pool */
 	uint64_t taken;		  /* of these, in ranges */
+	/* the server's timer that ends leases, and when; in the past: there is none (wait.h) */
+	uint64_t timer, due;
 };
 
 struct pool_range {
@@ -80,12 +82,25 @@ int pool_owner(const struct pool *pool, struct bytes owner, struct pool_range *r
 /* The range whose lease ends first. */
 int pool_first_lease(const struct pool *pool, struct pool_range *range);
 
-/* The first range that begins at or behind `from`; *outside: it is outside the pool. 1 | 0 */
-int pool_next(const struct pool *pool, uint64_t from, struct pool_range *range, bool *outside);
-/* The first free run at or behind `from`. 1 | 0 */
-int pool_next_free(const struct pool *pool, uint64_t from, uint64_t *first, uint64_t *size);
-/* Ranges whose leases are over `now`, and their numbers. */
-void pool_over(const struct pool *pool, uint64_t now, uint64_t *ranges, uint64_t *numbers);
+#define POOL_BATCH 64
+
+/* The ranges and what is between them, in order, from the one on that covers `from`. Between two
+ * steps the pool must not change. */
+struct pool_iter {
+	const struct pool *pool;
+	uint64_t from, next; /* where a free run may begin; where ranges are read next */
+	size_t at, n;
+	bool ended, stop; /* no more ranges; no more free runs */
+	struct lath_item items[POOL_BATCH];
+};
+
+void pool_iter_begin(struct pool_iter *iter, const struct pool *pool, uint64_t from);
+/* The next range; *outside: it is outside the pool. 1 | 0 */
+int pool_next(struct pool_iter *iter, struct pool_range *range, bool *outside);
+/* Steps over `n` ranges of the pool. Returns over how many there were. */
+uint64_t pool_skip(struct pool_iter *iter, uint64_t n);
+/* The next free run. 1 | 0 */
+int pool_next_free(struct pool_iter *iter, uint64_t *first, uint64_t *size);
 
 /* Return the number of ranges, with those outside the pool, and of ranges with a lease. */
 uint64_t pool_count(const struct pool *pool);

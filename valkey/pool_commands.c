@@ -23,16 +23,6 @@ int reply_no_pool(struct vk_ctx *ctx)
 	return reply_error(ctx, "ERR no such pool");
 }
 
-static bool open_pool(struct opened *opened, struct vk_ctx *ctx, struct vk_string **argv, int mode)
-{
-	if (!open_key(opened, ctx, argv, mode, pool_type))
-		return false;
-	if (opened->value)
-		return true;
-	reply_no_pool(ctx);
-	return false;
-}
-
 static void reply_range(struct vk_ctx *ctx, const struct pool_range *range)
 {
 	vk.ReplyWithArray(ctx, 4);
@@ -125,47 +115,73 @@ static void end_lease(struct opened *opened, uint64_t first)
 	pool_counts.leases_ended++;
 }
 
-/* Frees ranges whose lease is over; replicas get the frees. Returns how many. Not in a retry, which
- * may end without serving. */
-static int end_leases(struct opened *opened)
+/* Frees ranges whose lease is over; replicas get the frees. Not in a retry, which may end without
+ * serving. */
+static void end_leases(struct opened *opened)
 {
 	struct pool_range range;
 	int n = 0;
 
 	if (!ends_leases(opened->ctx))
-		return 0;
+		return;
 	for (; n < LEASE_STEP && pool_first_lease(opened->value, &range) && over(&range); n++)
 		end_lease(opened, range.first);
 	LATH_ASSERT(!n || opened->replicated); /* replicas end no leases by themselves */
-	return n;
 }
 
-void pool_end_leases(struct vk_ctx *ctx, struct vk_string *name)
+/* Has the server's timer end the first lease, where leases end here; after `least`. */
+static void watch_leases(struct opened *opened, uint64_t least)
 {
+	struct pool *pool = opened->value;
+	struct pool_range range;
+	uint64_t now;
+
+	if (!pool_leased(pool) || !pool_first_lease(pool, &range))
+		return;
+	now = (uint64_t)vk.Milliseconds();
+	if ((pool->due > now && pool->due <= range.expires) || !ends_leases(opened->ctx))
+		return;
+	pool->due = range.expires > now + least ? range.expires : now + least;
+	wait_lease(opened->ctx, opened->name, pool->due, &pool->timer);
+}
+
+void pool_end_leases(struct vk_ctx *ctx, struct vk_string *name, uint64_t timer)
+{
+	bool paused = vk.AvoidReplicaTraffic();
+	struct pool *pool;
 	OPENED(opened);
 
 	opened = (struct opened){ .ctx = ctx, .name = name };
 	opened.key = vk.OpenKey(ctx, name, VK_READ | VK_WRITE);
 	if (!opened.key || vk.ModuleTypeGetType(opened.key) != pool_type)
 		return;
-	opened.value = vk.ModuleTypeGetValue(opened.key);
-	end_leases(&opened);
+	opened.value = pool = vk.ModuleTypeGetValue(opened.key);
+	if (pool->timer != timer)
+		return;
+	pool->timer = pool->due = 0;
+	if (!paused)
+		end_leases(&opened);
+	watch_leases(&opened, paused ? PAUSE_STEP : 1);
 }
 
-/* When the first lease ends; clients that wait for room are to try again then. */
-static uint64_t first_end(const struct pool *pool)
+static bool open_pool(struct opened *opened, struct vk_ctx *ctx, struct vk_string **argv, int mode)
 {
-	struct pool_range range;
-
-	return pool_first_lease(pool, &range) ? range.expires : WAIT_NEVER;
+	if (!open_key(opened, ctx, argv, mode, pool_type))
+		return false;
+	if (!opened->value) {
+		reply_no_pool(ctx);
+		return false;
+	}
+	watch_leases(opened, 1);
+	return true;
 }
 
-/* A lease was set: clients that wait may have to wait for its end. */
+/* A lease was set. */
 static void lease_set(struct opened *opened, uint64_t first, uint64_t expires)
 {
 	replicate_lease(opened, first, expires);
 	changed(opened, "lath.pool.lease");
-	vk.SignalKeyAsReady(opened->ctx, opened->name);
+	watch_leases(opened, 1);
 }
 
 /* ---- pools ---- */
@@ -199,7 +215,7 @@ static int create_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 	vk.ModuleTypeSetValue(opened.key, pool_type, pool);
 	opened.value = pool;
 	changed(&opened, "lath.pool.create");
-	replicate_verbatim(&opened);
+	replicate_call(&opened, "LATH.POOL.CREATE", argv, argc);
 	return vk.ReplyWithSimpleString(ctx, "OK");
 }
 
@@ -223,7 +239,7 @@ static int add_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 		return reply_failure(ctx, ret);
 	changed(&opened, "lath.pool.add");
 	vk.SignalKeyAsReady(ctx, argv[1]);
-	replicate_verbatim(&opened);
+	replicate_call(&opened, "LATH.POOL.ADD", argv, argc);
 	return vk.ReplyWithSimpleString(ctx, "OK");
 }
 
@@ -251,7 +267,6 @@ struct wish {
 	struct lath_hole_request want;
 	struct pool_range range; /* owner and lease */
 	uint64_t block;		 /* ms; 0: for ever */
-	uint64_t due;		 /* when there may be room: the first lease ends */
 	bool blocks, placed;
 };
 
@@ -436,8 +451,7 @@ static void taken(struct opened *opened, const struct pool_range *range, const c
 	LATH_ASSERT(is_there(opened->value, range));
 	replicate_reserve(opened, range);
 	changed(opened, event);
-	if (range->expires)
-		vk.SignalKeyAsReady(opened->ctx, opened->name);
+	watch_leases(opened, 1);
 	reply_number(opened->ctx, range->first);
 }
 
@@ -458,7 +472,6 @@ static int alloc(struct vk_ctx *ctx, struct vk_string **argv, int argc, struct w
 		return reply_error(ctx, "ERR size is 0");
 	if (!retry)
 		end_leases(&opened);
-	wish->due = first_end(opened.value);
 	if (owner_is_over(&opened, wish)) {
 		if (retry) /* the timer ends that lease before this owner can have another range */
 			return VK_ERR;
@@ -466,13 +479,15 @@ static int alloc(struct vk_ctx *ctx, struct vk_string **argv, int argc, struct w
 	}
 	if (again(&opened, wish, wish->want.size, &ret))
 		return ret;
-	do
-		ret = pool_take(opened.value, &wish->want, &wish->range);
-	while (ret == -ENOSPC && !retry && end_leases(&opened));
+	ret = pool_take(opened.value, &wish->want, &wish->range);
 	if (ret == -ENOSPC) {
 		/* Redis 7.0 stops if a retry has effects and then serves nobody. */
 		LATH_ASSERT(!retry || !opened.changed);
-		wish->due = first_end(opened.value);
+		/* who waits counts on the timer, which a pool that was moved has at another name */
+		if (wish->blocks) {
+			((struct pool *)opened.value)->due = 0;
+			watch_leases(&opened, 1);
+		}
 		return VK_ERR;
 	}
 	if (ret == -EINVAL)
@@ -495,12 +510,7 @@ static int alloc_again(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 {
 	struct wish wish;
 
-	if (wait_is_paused(ctx))
-		return VK_ERR;
-	if (alloc(ctx, argv, argc, &wish, true) == VK_OK)
-		return VK_OK;
-	wait_until(ctx, wish.due);
-	return VK_ERR;
+	return wait_is_paused(ctx) ? VK_ERR : alloc(ctx, argv, argc, &wish, true);
 }
 
 static int alloc_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
@@ -514,7 +524,7 @@ static int alloc_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 	if (!wish.blocks ||
 	    vk.GetContextFlags(ctx) & (VK_CTX_DENY_BLOCKING | VK_CTX_LUA | VK_CTX_MULTI))
 		return reply_no_room(ctx);
-	return wait_begin(ctx, argv[1], wish.block, wish.due, alloc_again);
+	return wait_begin(ctx, argv[1], wish.block, alloc_again);
 }
 
 static int reserve_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
@@ -542,9 +552,7 @@ static int reserve_command(struct vk_ctx *ctx, struct vk_string **argv, int argc
 		again(&opened, &wish, wish.range.size, &ret);
 		return ret;
 	}
-	do
-		ret = pool_reserve(opened.value, &wish.range);
-	while (ret == -EEXIST && end_leases(&opened));
+	ret = pool_reserve(opened.value, &wish.range);
 	if (ret == -EEXIST)
 		return vk.ReplyWithNull(ctx);
 	if (ret)
@@ -553,29 +561,46 @@ static int reserve_command(struct vk_ctx *ctx, struct vk_string **argv, int argc
 	return VK_OK;
 }
 
+/* Finds the range that begins at a number, if it is that of `owner`, or with NULL nobody's; what a
+ * primary or a file says is done without a name. 1 | 0 | -1: it has an owner, and the reply says so */
+static int find_own(struct opened *opened, uint64_t first, const struct vk_string *owner,
+		    struct pool_range *range)
+{
+	if (!pool_find(opened->value, first, range) || range->first != first)
+		return 0;
+	if (owner)
+		return range->owner.data && !compare_bytes(range->owner, text_of(owner));
+	if (!range->owner.data || !ends_leases(opened->ctx))
+		return 1;
+	reply_error(opened->ctx, "OWNED the range has an owner: OWNER has to name it");
+	return -1;
+}
+
 static int free_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 {
+	bool owned = argc > 3 && is_word(argv[argc - 2], "OWNER");
+	const struct vk_string *owner = owned ? argv[argc - 1] : NULL;
+	uint64_t first, size = 0;
 	struct pool_range range;
-	uint64_t size = 0;
 	OPENED(opened);
 	int found;
 
-	if (argc < 3 || argc > 4)
+	if (argc < 3 || argc > 4 + 2 * owned)
 		return vk.WrongArity(ctx);
 	if (!open_pool(&opened, ctx, argv, VK_READ | VK_WRITE))
 		return VK_OK;
-	if (argc == 4 && is_word(argv[2], "OWNER")) {
-		found = pool_owner(opened.value, text_of(argv[3]), &range);
+	if (owned && argc == 4) {
+		found = pool_owner(opened.value, text_of(owner), &range);
 	} else {
-		uint64_t first;
-
 		if (!want_number(ctx, argv[2], "first", &first) ||
-		    (argc == 4 && !want_positive(ctx, argv[3], "size", &size)))
+		    (argc - 2 * owned == 4 && !want_positive(ctx, argv[3], "size", &size)))
 			return VK_OK;
-		found = pool_find(opened.value, first, &range) && range.first == first;
-		if (found && size && size != range.size)
+		found = find_own(&opened, first, owner, &range);
+		if (found > 0 && size && size != range.size)
 			return reply_error(ctx, "ERR the range has another size");
 	}
+	if (found < 0)
+		return VK_OK;
 	if (found)
 		give(&opened, range.first, "lath.pool.free");
 	return vk.ReplyWithLongLong(ctx, found);
@@ -588,20 +613,25 @@ static int lease(struct vk_ctx *ctx, struct vk_string **argv, int argc, bool abs
 	OPENED(opened);
 	int ret;
 
-	if (argc != 4)
+	if (argc != 4 && argc != 6)
 		return vk.WrongArity(ctx);
+	if (argc == 6 && !is_word(argv[4], "OWNER"))
+		return reply_syntax(ctx);
 	if (!open_pool(&opened, ctx, argv, VK_READ | VK_WRITE) ||
 	    !want_number(ctx, argv[2], "first", &first) ||
 	    !want_lease(ctx, argv[3], !absolute, &time))
 		return VK_OK;
 	end_leases(&opened);
-	if (!pool_find(opened.value, first, &range) || range.first != first ||
-	    (over(&range) && ends_leases(ctx)))
+	ret = find_own(&opened, first, argc == 6 ? argv[5] : NULL, &range);
+	if (ret < 0)
+		return VK_OK;
+	if (!ret || (over(&range) && ends_leases(ctx)))
 		return vk.ReplyWithLongLong(ctx, 0);
 	ret = pool_lease(opened.value, first, time);
 	if (ret)
 		return reply_failure(ctx, ret);
 	lease_set(&opened, first, time);
+	end_leases(&opened); /* it may be over already */
 	return vk.ReplyWithLongLong(ctx, 1);
 }
 
@@ -678,17 +708,11 @@ static bool window_options(struct vk_ctx *ctx, struct vk_string **argv, int argc
 	return true;
 }
 
-/* Is the next one of those that the client skips? */
-static bool in_offset(struct window *window)
-{
-	return window->offset && window->offset--;
-}
-
 static int ranges_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 {
 	struct pool_range range;
+	struct pool_iter iter;
 	struct window window;
-	uint64_t from;
 	OPENED(opened);
 	bool outside;
 	long n = 0;
@@ -698,16 +722,14 @@ static int ranges_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 	if (!open_pool(&opened, ctx, argv, VK_READ) || !window_options(ctx, argv, argc, &window))
 		return VK_OK;
 	vk.ReplyWithArray(ctx, VK_LENGTH_LATER);
-	from = pool_find(opened.value, window.low, &range) ? range.first : window.low;
-	while ((uint64_t)n < window.limit && pool_next(opened.value, from, &range, &outside) &&
+	pool_iter_begin(&iter, opened.value, window.low);
+	pool_skip(&iter, window.offset);
+	while ((uint64_t)n < window.limit && pool_next(&iter, &range, &outside) &&
 	       range.first <= window.high) {
-		if (!outside && !over(&range) && !in_offset(&window)) {
-			reply_range(ctx, &range);
-			n++;
-		}
-		from = range.first + range.size;
-		if (!from)
-			break;
+		if (outside)
+			continue;
+		reply_range(ctx, &range);
+		n++;
 	}
 	vk.ReplySetArrayLength(ctx, n);
 	return VK_OK;
@@ -715,7 +737,8 @@ static int ranges_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 
 static int holes_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 {
-	uint64_t first, size, from;
+	uint64_t first, size;
+	struct pool_iter iter;
 	struct window window;
 	OPENED(opened);
 	long n = 0;
@@ -725,20 +748,19 @@ static int holes_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 	if (!open_pool(&opened, ctx, argv, VK_READ) || !window_options(ctx, argv, argc, &window))
 		return VK_OK;
 	vk.ReplyWithArray(ctx, VK_LENGTH_LATER);
-	from = window.low;
-	while ((uint64_t)n < window.limit && pool_next_free(opened.value, from, &first, &size) &&
+	pool_iter_begin(&iter, opened.value, window.low);
+	while ((uint64_t)n < window.limit && pool_next_free(&iter, &first, &size) &&
 	       first <= window.high) {
-		from = first + size;
+		if (window.offset) {
+			window.offset--;
+			continue;
+		}
 		if (size - 1 > window.high - first)
 			size = window.high - first + 1;
-		if (!in_offset(&window)) {
-			vk.ReplyWithArray(ctx, 2);
-			reply_number(ctx, first);
-			reply_number(ctx, size);
-			n++;
-		}
-		if (!from)
-			break;
+		vk.ReplyWithArray(ctx, 2);
+		reply_number(ctx, first);
+		reply_number(ctx, size);
+		n++;
 	}
 	vk.ReplySetArrayLength(ctx, n);
 	return VK_OK;
@@ -754,7 +776,6 @@ static int stat_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 {
 	struct lath_hole_stats holes;
 	const struct pool *pool;
-	uint64_t ranges, numbers;
 	OPENED(opened);
 
 	if (argc != 2)
@@ -763,13 +784,12 @@ static int stat_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 		return VK_OK;
 	pool = opened.value;
 	pool_holes(pool, 256, &holes);
-	pool_over(pool, (uint64_t)vk.Milliseconds(), &ranges, &numbers);
 	vk.ReplyWithMap(ctx, 8);
 	reply_field(ctx, "capacity", pool->capacity);
-	reply_field(ctx, "allocated", pool->taken - numbers);
-	reply_field(ctx, "free", pool->capacity - pool->taken + numbers);
-	reply_field(ctx, "ranges", pool_count(pool) - pool->outside - ranges);
-	reply_field(ctx, "leases", pool_leased(pool) - ranges);
+	reply_field(ctx, "allocated", pool->taken);
+	reply_field(ctx, "free", pool->capacity - pool->taken);
+	reply_field(ctx, "ranges", pool_count(pool) - pool->outside);
+	reply_field(ctx, "leases", pool_leased(pool));
 	reply_field(ctx, "largest-hole", holes.largest);
 	reply_field(ctx, "holes", holes.holes);
 	reply_field(ctx, "fragmentation-permille", holes.fragmentation_permille);
@@ -802,12 +822,13 @@ const struct command pool_commands[] = {
 	  "[({LEASE milliseconds:integer}|{LEASEAT unix-time-milliseconds:time})]",
 	  "O(log N)", "Takes exactly this range" },
 	{ "LATH.POOL.FREE", free_command, COMMAND_CHANGE | COMMAND_FAST,
-	  "key ({first:integer [size:integer]}|{OWNER owner})", "O(log N)", "Frees a range" },
-	{ "LATH.POOL.LEASE", lease_command, COMMAND_ADD | COMMAND_FAST,
-	  "key first:integer milliseconds:integer", "O(log N)",
+	  "key ({first:integer [size:integer] [OWNER owner]}|{OWNER owner})", "O(log N)",
+	  "Frees a range" },
+	{ "LATH.POOL.LEASE", lease_command, COMMAND_UPDATE | COMMAND_FAST,
+	  "key first:integer milliseconds:integer [OWNER owner]", "O(log N)",
 	  "Sets when the lease of a range ends, from now; 0: never" },
-	{ "LATH.POOL.LEASEAT", leaseat_command, COMMAND_ADD | COMMAND_FAST,
-	  "key first:integer unix-time-milliseconds:time", "O(log N)",
+	{ "LATH.POOL.LEASEAT", leaseat_command, COMMAND_UPDATE | COMMAND_FAST,
+	  "key first:integer unix-time-milliseconds:time [OWNER owner]", "O(log N)",
 	  "Sets when the lease of a range ends; 0: never" },
 	{ "LATH.POOL.FIND", find_command, COMMAND_FAST, "key number:integer", "O(log N)",
 	  "Returns the range that contains a number: first, size, owner, end of the lease" },
@@ -821,8 +842,7 @@ const struct command pool_commands[] = {
 	  "key [WITHIN {min:integer max:integer}] " PAGE,
 	  "O(log N + M) for M holes returned or skipped, plus the ranges between them",
 	  "Returns what is free, in order" },
-	{ "LATH.POOL.STAT", stat_command, COMMAND_READ, "key",
-	  "O(log N + M) for M ranges whose lease is over",
+	{ "LATH.POOL.STAT", stat_command, COMMAND_READ, "key", "O(1)",
 	  "Returns sizes and numbers of what is taken and of what is free" },
 	{ "LATH.POOL.HELP", help_command, COMMAND_FAST, "", "O(1)", "Describes the commands" },
 };

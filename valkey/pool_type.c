@@ -20,11 +20,13 @@ static void save(struct vk_io *rdb, void *value)
 	const struct pool *pool = value;
 	uint64_t from = 0, n = 0;
 	struct pool_range range;
+	struct pool_iter iter;
 	IMAGE_OUT(out);
 	bool outside;
 
 	vk.SaveUnsigned(rdb, pool_count(pool));
-	while (pool_next(pool, from, &range, &outside)) {
+	pool_iter_begin(&iter, pool, 0);
+	while (pool_next(&iter, &range, &outside)) {
 		image_put_number(&out, range.first - from);
 		image_put_number(&out, range.size);
 		image_put_number(&out, (outside ? IS_OUTSIDE : 0) |
@@ -39,8 +41,6 @@ static void save(struct vk_io *rdb, void *value)
 		from = range.first + range.size;
 		if (++n % IMAGE_BLOCK == 0 || n == pool_count(pool))
 			image_flush(rdb, &out);
-		if (!from) /* the range ends with the highest number: no other is behind it */
-			break;
 	}
 	LATH_ASSERT(n == pool_count(pool) &&
 		    !out.size); /* what was announced, and all of it is written */
@@ -120,22 +120,21 @@ static void emit_span(struct vk_io *aof, const char *command, struct vk_string *
 /* Emits CREATE and ADD: the numbers between the ranges that are outside. */
 static void rewrite_spans(struct vk_io *aof, struct vk_string *key, const struct pool *pool)
 {
-	uint64_t from = 0, begin = 0;
 	const char *command = "LATH.POOL.CREATE";
-	struct pool_range range;
+	struct pool_range range = { 0 };
+	struct pool_iter iter;
+	uint64_t begin = 0;
 	bool outside;
 
-	while (pool_next(pool, from, &range, &outside)) {
+	pool_iter_begin(&iter, pool, 0);
+	while (pool_next(&iter, &range, &outside)) {
 		if (outside && range.first > begin) {
 			emit_span(aof, command, key, begin, range.first - begin);
 			command = "LATH.POOL.ADD";
 		}
-		from = range.first + range.size;
-		begin = outside ? from : begin;
-		if (!from)
-			break;
+		begin = outside ? range.first + range.size : begin;
 	}
-	if (from || begin) /* the last numbers are in the pool */
+	if (range.first + range.size || begin) /* the last numbers are in the pool */
 		emit_span(aof, command, key, begin, 0 - begin);
 }
 
@@ -163,18 +162,15 @@ static void rewrite(struct vk_io *aof, struct vk_string *key, void *value)
 {
 	const struct pool *pool = value;
 	struct pool_range range;
-	uint64_t from = 0, n = 0;
+	struct pool_iter iter;
+	uint64_t n = 0;
 	bool outside;
 
 	rewrite_spans(aof, key, pool);
-	while (pool_next(pool, from, &range, &outside)) {
-		n++;
+	pool_iter_begin(&iter, pool, 0);
+	for (; pool_next(&iter, &range, &outside); n++)
 		if (!outside)
 			rewrite_range(aof, key, &range);
-		from = range.first + range.size;
-		if (!from)
-			break;
-	}
 	LATH_ASSERT(n == pool_count(pool));
 }
 
@@ -182,11 +178,12 @@ static void digest(struct vk_digest *out, void *value)
 {
 	const struct pool *pool = value;
 	struct pool_range range;
-	uint64_t from = 0, n = 0;
+	struct pool_iter iter;
+	uint64_t n = 0;
 	bool outside;
 
-	while (pool_next(pool, from, &range, &outside)) {
-		n++;
+	pool_iter_begin(&iter, pool, 0);
+	for (; pool_next(&iter, &range, &outside); n++) {
 		vk.DigestAddLongLong(out, (long long)range.first);
 		vk.DigestAddLongLong(out, (long long)range.size);
 		vk.DigestAddLongLong(out, outside);
@@ -194,9 +191,6 @@ static void digest(struct vk_digest *out, void *value)
 			vk.DigestAddStringBuffer(out, range.owner.data, range.owner.size);
 		vk.DigestAddLongLong(out, (long long)range.expires);
 		vk.DigestEndSequence(out);
-		from = range.first + range.size;
-		if (!from)
-			break;
 	}
 	LATH_ASSERT(n == pool_count(pool));
 }

@@ -83,12 +83,21 @@ size_t number_print(char *text, uint64_t number)
 	return view.size;
 }
 
-bool signed_parse(struct bytes text, int64_t *number)
+bool number_read(struct bytes text, uint64_t *number)
+{
+	for (; text.size > 1 && *text.data == '0'; text.size--)
+		text.data++;
+	return number_parse(text.data, text.size, number);
+}
+
+bool signed_read(struct bytes text, int64_t *number)
 {
 	bool minus = text.size && *text.data == '-';
 	uint64_t most = (uint64_t)INT64_MAX + minus, n;
 
-	if (!number_parse(text.data + minus, text.size - minus, &n) || n > most || (minus && !n))
+	text.data += minus;
+	text.size -= minus;
+	if (!number_read(text, &n) || n > most || (minus && !n))
 		return false;
 	*number = minus ? (int64_t)(0 - n) : (int64_t)n;
 	return true;

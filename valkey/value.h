@@ -54,10 +54,12 @@ static inline bool value_owns(word value)
 
 /* Parses a decimal number in its usual form: no sign, no leading zero. */
 bool number_parse(const char *data, size_t size, uint64_t *number);
+/* The same with any number of zeros in front. */
+bool number_read(struct bytes text, uint64_t *number);
 /* Writes the number without an end. Returns its length. */
 size_t number_print(char *text, uint64_t number);
-/* The same of a number with or without a minus; VALUE_TEXT + 1 bytes. */
-bool signed_parse(struct bytes text, int64_t *number);
+/* Both of a number with or without a minus; VALUE_TEXT + 1 bytes. */
+bool signed_read(struct bytes text, int64_t *number);
 size_t signed_print(char *text, int64_t number);
 
 /* ---- the server's memory for the library ---- */

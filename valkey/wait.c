@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * wait.c - the list of waiting clients, and one timer for all of them.
+ * wait.c - the list of waiting clients, one timer for all of them, and one for the leases of a pool.
  */
 #include "wait.h"
 
 /* The farthest time of the timer, in ms from now: a server counts in microseconds. */
 #define TIMER_MOST 3600000
-/* ms after which a pause of clients is looked at again */
-#define PAUSE_STEP 20
+#define NEVER UINT64_MAX
 
 struct waiter {
 	struct waiter *next, **link;
@@ -15,14 +14,14 @@ struct waiter {
 	struct vk_string *name;
 	int db;
 	bool ended;   /* there is no such key any more: the reply says so */
-	uint64_t due; /* when the timer looks at the key */
+	uint64_t due; /* when the timer looks at the key: it is gone, or a pause may be over */
 };
 
 /* By a hash of the name: a key that ends leads to those that wait for it. */
 #define LISTS 1024
 static struct waiter *waiters[LISTS];
 static struct vk_ctx *own; /* for timers that are set outside of commands */
-static uint64_t timer, timer_due = WAIT_NEVER;
+static uint64_t timer, timer_due = NEVER;
 
 static struct waiter **list_of(const struct vk_string *name)
 {
@@ -43,11 +42,11 @@ static void set_timer(uint64_t due)
 	int stopped;
 
 	LATH_ASSERT(own); /* wait_prepare() has made it */
-	if (due != WAIT_NEVER && due > time + TIMER_MOST)
+	if (due != NEVER && due > time + TIMER_MOST)
 		due = time + TIMER_MOST; /* look() sets it again */
 	if (due >= timer_due)
 		return;
-	if (timer_due != WAIT_NEVER) {
+	if (timer_due != NEVER) {
 		stopped = vk.StopTimer(own, timer, NULL);
 		LATH_ASSERT(stopped == VK_OK); /* it is set, and look() has not run since */
 		(void)stopped;
@@ -66,10 +65,9 @@ static void set_due(struct waiter *waiter, uint64_t due)
 static void look_at(struct vk_ctx *ctx, struct waiter *waiter)
 {
 	LATH_ASSERT(waiter->client && !waiter->ended); /* timed_out() of an ended one was called */
-	waiter->due = WAIT_NEVER;
+	waiter->due = NEVER;
 	vk.SelectDb(ctx, waiter->db);
 	if (vk.KeyExists(ctx, waiter->name)) {
-		pool_end_leases(ctx, waiter->name);
 		vk.SignalKeyAsReady(ctx, waiter->name);
 	} else {
 		waiter->ended = true;
@@ -81,12 +79,12 @@ static void look_at(struct vk_ctx *ctx, struct waiter *waiter)
 static void look(struct vk_ctx *ctx, void *unused)
 {
 	struct waiter *waiter, *next;
-	uint64_t time = now(), due = WAIT_NEVER;
+	uint64_t time = now(), due = NEVER;
 	bool paused = vk.AvoidReplicaTraffic();
 	size_t i;
 
 	(void)unused;
-	timer_due = WAIT_NEVER;
+	timer_due = NEVER;
 	for (i = 0; i < LISTS; i++)
 		for (waiter = waiters[i]; waiter; waiter = next) {
 			next = waiter->next;
@@ -157,8 +155,7 @@ static int timed_out(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 	return reply_no_pool(ctx);
 }
 
-int wait_begin(struct vk_ctx *ctx, struct vk_string *name, uint64_t ms, uint64_t due,
-	       vk_command_fn retry)
+int wait_begin(struct vk_ctx *ctx, struct vk_string *name, uint64_t ms, vk_command_fn retry)
 {
 	struct waiter *waiter = vk.TryAlloc(sizeof(*waiter)), **list = list_of(name);
 	struct bytes text = text_of(name);
@@ -168,31 +165,67 @@ int wait_begin(struct vk_ctx *ctx, struct vk_string *name, uint64_t ms, uint64_t
 	*waiter = (struct waiter){ .next = *list,
 				   .link = list,
 				   .name = vk.CreateString(NULL, text.data, text.size),
-				   .db = vk.GetSelectedDb(ctx) };
+				   .db = vk.GetSelectedDb(ctx),
+				   .due = NEVER };
 	if (*list)
 		(*list)->link = &waiter->next;
 	*list = waiter;
 	waiter->client =
 		vk.BlockClientOnKeys(ctx, retry, timed_out, end, (long long)ms, &name, 1, waiter);
 	LATH_ASSERT(waiter->client); /* alloc_command() blocks no client that must not be */
-	set_due(waiter, due);
 	return VK_OK;
-}
-
-void wait_until(struct vk_ctx *ctx, uint64_t due)
-{
-	struct waiter *waiter = vk.GetBlockedClientPrivateData(ctx);
-
-	LATH_ASSERT(waiter && *waiter->link == waiter && !waiter->ended);
-	set_due(waiter, due);
 }
 
 bool wait_is_paused(struct vk_ctx *ctx)
 {
+	struct waiter *waiter = vk.GetBlockedClientPrivateData(ctx);
+
+	LATH_ASSERT(waiter && *waiter->link == waiter && !waiter->ended);
 	if (!vk.AvoidReplicaTraffic())
 		return false;
-	wait_until(ctx, now() + PAUSE_STEP);
+	set_due(waiter, now() + PAUSE_STEP);
 	return true;
+}
+
+/* ---- leases ---- */
+
+struct lease_timer {
+	struct vk_string *name;
+	int db;
+	uint64_t id;
+};
+
+static void lease_timer_end(struct lease_timer *lease)
+{
+	vk.FreeString(NULL, lease->name);
+	vk.Free(lease);
+}
+
+static void leases_due(struct vk_ctx *ctx, void *data)
+{
+	struct lease_timer *lease = data;
+
+	vk.SelectDb(ctx, lease->db);
+	pool_end_leases(ctx, lease->name, lease->id);
+	lease_timer_end(lease);
+}
+
+void wait_lease(struct vk_ctx *ctx, struct vk_string *name, uint64_t due, uint64_t *id)
+{
+	struct lease_timer *made = vk.TryAlloc(sizeof(*made));
+	uint64_t time = now(), ms = due > time ? due - time : 0;
+	struct bytes text = text_of(name);
+	void *old;
+
+	if (*id && vk.StopTimer(own, *id, &old) == VK_OK)
+		lease_timer_end(old);
+	*id = 0;
+	if (!made)
+		return;
+	*made = (struct lease_timer){ vk.CreateString(NULL, text.data, text.size),
+				      vk.GetSelectedDb(ctx), 0 };
+	ms = ms < TIMER_MOST ? ms : TIMER_MOST; /* sooner than due: it is set again */
+	made->id = *id = vk.CreateTimer(own, (long long)ms, leases_due, made);
 }
 
 int wait_prepare(struct vk_ctx *ctx)

@@ -59,8 +59,12 @@ static const struct words *running; /* the command as it came */
 static struct words sent[3000];	    /* replicated by the command that runs */
 static unsigned int sent_count, served, refused, ended;
 static struct vk_blocked clients[CLIENTS], *retried;
-static long long clock_ms = 1000000, timer_at;
-static vk_timer_fn timer_fn;
+static long long clock_ms = 1000000;
+static struct stub_timer {
+	vk_timer_fn fn; /* NULL: none */
+	void *data;
+	uint64_t at, id;
+} timers[24];
 static bool paused;
 static uint64_t state = 1;
 static char digit_text[64][32];
@@ -319,16 +323,24 @@ static int stub_paused(void)
 
 static uint64_t stub_timer(struct vk_ctx *ctx, long long ms, vk_timer_fn fn, void *data)
 {
-	MUST(ctx && !timer_fn && !data);
-	timer_fn = fn;
-	timer_at = clock_ms + ms;
-	return 1;
+	static uint64_t id; /* each once */
+
+	while (timers[++id % 24].fn)
+		MUST(ctx && ms >= 0);
+	timers[id % 24] = (struct stub_timer){ fn, data, (uint64_t)(clock_ms + ms), id };
+	return id;
 }
 
-static int stub_stop_timer(struct vk_ctx *ctx, uint64_t timer, void **data)
+static int stub_stop_timer(struct vk_ctx *ctx, uint64_t id, void **data)
 {
-	MUST(ctx && timer == 1 && !data && timer_fn);
-	timer_fn = NULL;
+	struct stub_timer *timer = &timers[id % 24];
+
+	MUST(ctx && id);
+	if (!timer->fn || timer->id != id)
+		return VK_ERR;
+	timer->fn = NULL;
+	if (data)
+		*data = timer->data;
 	return VK_OK;
 }
 
@@ -609,16 +621,19 @@ static void rewritten(void)
 
 static void time_passes(void)
 {
-	vk_timer_fn fn = timer_fn;
 	unsigned int i;
 
 	clock_ms += (long long)below(400);
 	running = NULL;
-	if (fn && timer_at <= clock_ms) {
-		timer_fn = NULL;
-		fn(&primary, NULL);
-		free_unblocked();
-		flush();
+	for (i = 0; i < 24; i++) {
+		struct stub_timer due = timers[i];
+
+		if (due.fn && due.at <= (uint64_t)clock_ms) {
+			timers[i].fn = NULL;
+			due.fn(&primary, due.data);
+			free_unblocked();
+			flush();
+		}
 	}
 	for (i = 0; i < CLIENTS; i++)
 		if (clients[i].data && clients[i].until <= clock_ms)
@@ -731,6 +746,12 @@ static const char *place(unsigned int pool, uint64_t offset)
 	return number((pool == POOL ? 100 : 0 - 60ull) + offset);
 }
 
+static void say_who(struct words *w)
+{
+	say(w, below(2) ? "OWNER" : NULL, some_owner(), NULL);
+	say(w, below(2) ? "LEASE" : NULL, number(1 + below(900)), NULL);
+}
+
 static void draw_alloc(struct words *w, unsigned int key)
 {
 	const char *pool = names[key];
@@ -746,10 +767,7 @@ static void draw_alloc(struct words *w, unsigned int key)
 		say(w, one_of(hints), place(key, below(60)), NULL);
 	if (below(4) == 0)
 		say(w, "WITHIN", place(key, below(30)), place(key, 20 + below(40)), NULL);
-	if (below(2))
-		say(w, "OWNER", some_owner(), NULL);
-	if (below(2))
-		say(w, "LEASE", number(1 + below(900)), NULL);
+	say_who(w);
 	if (below(2) && somebody_can_wait())
 		say(w, "BLOCK", number(below(2) * below(2000)), NULL);
 }
@@ -758,6 +776,7 @@ static void draw_pool(struct words *w)
 {
 	unsigned int key = below(4) ? POOL : SPARE;
 	const char *pool = names[key];
+	uint64_t at;
 
 	switch (below(10)) {
 	case 0:
@@ -769,23 +788,18 @@ static void draw_pool(struct words *w)
 	case 2:
 		say(w, "LATH.POOL.RESERVE", pool, place(key, below(40)), number(1 + below(6)),
 		    NULL);
-		if (below(2))
-			say(w, "OWNER", some_owner(), NULL);
-		if (below(2))
-			say(w, "LEASE", number(1 + below(900)), NULL);
+		say_who(w);
 		break;
 	case 3:
-		say(w, "LATH.POOL.FREE", pool, place(key, below(60)), NULL);
-		break;
 	case 4:
-		say(w, "LATH.POOL.FREE", pool, "OWNER", some_owner(), NULL);
+		say(w, "LATH.POOL.FREE", pool, below(2) ? place(key, below(60)) : NULL, NULL);
+		say(w, below(3) ? "OWNER" : NULL, some_owner(), NULL);
 		break;
 	case 5:
-		say(w, "LATH.POOL.LEASE", pool, place(key, below(40)), number(below(900)), NULL);
-		break;
 	case 6:
-		say(w, "LATH.POOL.LEASEAT", pool, place(key, below(40)),
-		    number((uint64_t)clock_ms - 100 + below(900)), NULL);
+		at = below(2) ? (uint64_t)clock_ms - 100 : 0;
+		say(w, at ? "LATH.POOL.LEASEAT" : "LATH.POOL.LEASE", pool, place(key, below(40)),
+		    number(at + below(900)), below(3) ? "OWNER" : NULL, some_owner(), NULL);
 		break;
 	default:
 		draw_alloc(w, key);
@@ -849,13 +863,14 @@ static void servers_end(void)
 	for (i = 0; i < CLIENTS; i++)
 		if (clients[i].data)
 			stub_unblock(&clients[i], NULL);
-	free_unblocked();
 	for (i = 0; i < KEYS; i++) {
 		stub_delete(&primary.keys[i]);
 		now_running = &replica;
 		stub_delete(&replica.keys[i]);
 		now_running = &primary;
 	}
+	clock_ms += 1ll << 40; /* timers end, as their keys have gone */
+	time_passes();
 	lath_rcu_single_step(1000000);
 	MUST(!blocks);
 }
@@ -879,8 +894,7 @@ int main(int argc, char **argv)
 			rewritten();
 	}
 	servers_end();
-	printf("%lu commands, clients: %u served, %u refused, %u ended\n", commands, served,
-	       refused, ended);
+	printf("%lu commands: %u served, %u not, %u ended\n", commands, served, refused, ended);
 	MUST(commands < 20000 || (served && refused && ended && pool_counts.leases_ended));
 	return 0;
 }

@@ -54,20 +54,30 @@ static int add_to_pool(void *value, uint64_t i)
 	return pool_take(value, &want, &range);
 }
 
+static int add_span(void *value, uint64_t first, uint64_t last, uint64_t i)
+{
+	char text[VALUE_TEXT];
+	word some = some_value(i);
+	int ret = some ? intervals_add(value, first, last, value_view(&some, text)) : -ENOMEM;
+
+	if (some)
+		value_free(some);
+	return ret < 0 ? -ENOMEM : 0;
+}
+
 static int add_interval(void *value, uint64_t i)
 {
 	uint64_t first = i * 0x9e3779b97f4a7c15ull >> 20;
-	uint64_t last = i % 9 ? first + (1ull << i % 40) : UINT64_MAX;
 
-	return intervals_add(value, first, last, some_value(i)) < 0 ? -ENOMEM : 0;
+	return add_span(value, first, i % 9 ? first + (1ull << i % 40) : UINT64_MAX, i);
 }
 
 /* Many that begin at one number, and end with a few: groups. */
 static int add_alike(void *value, uint64_t i)
 {
-	uint64_t first = 100 * (i % 2), last = first + 2000 + i * 7919 % 67;
+	uint64_t first = 100 * (i % 2);
 
-	return intervals_add(value, first, last, some_value(i)) < 0 ? -ENOMEM : 0;
+	return add_span(value, first, first + 2000 + i * 7919 % 67, i);
 }
 
 static void *make_numbers(void)
@@ -627,25 +637,28 @@ static void groups_go_without_memory(void)
 	enum { N = 1000 };
 	struct intervals *set = filled(&kinds[4], N);
 	struct intervals_iter iter;
-	struct lath_interval found;
+	struct found found;
 	uint64_t i, k, n, fails = 0;
-	char text[VALUE_TEXT];
+	char text[300];
 
 	for (i = 0; i < N; i++) {
 		/* from the outer ends to the middle, so that ends move */
 		uint64_t first = 100 * (i % 2), last = first + 2000;
-		word value = 0;
+		struct bytes value = { NULL, 0 };
 
 		intervals_begin(&iter, set, within(first, i % 4 < 2 ? last + 67 : last + 1000));
 		for (n = 0; intervals_next(&iter, &found); n++)
-			if (found.first == first && (!value || (found.end < last) == (i % 4 < 2))) {
-				value = found.value;
-				last = found.end;
+			if (found.first == first &&
+			    (!value.data || (found.last < last) == (i % 4 < 2))) {
+				MUST(found.value.size < sizeof(text));
+				memcpy(text, found.value.data, found.value.size);
+				value = (struct bytes){ text, found.value.size };
+				last = found.last;
 			}
-		MUST(n && value);
+		MUST(n && value.data);
 		failed = false;
 		fail_in = 1;
-		MUST(intervals_remove(set, first, last, value_view(&value, text)) == 1);
+		MUST(intervals_remove(set, first, last, value) == 1);
 		fail_in = 0;
 		fails += failed;
 		for (k = 0, n = 0; k < 2; k++) {
@@ -704,7 +717,7 @@ static unsigned int cannot_open(const struct command *commands, size_t n)
 	size_t i, k;
 
 	for (i = 0; i < n; i++) {
-		if (!(commands[i].flags & (COMMAND_ADD | COMMAND_CHANGE)))
+		if (!(commands[i].flags & (COMMAND_ADD | COMMAND_UPDATE | COMMAND_CHANGE)))
 			continue;
 		*last_error = 0;
 		for (k = 0; k < sizeof(words) / sizeof(words[0]) && !*last_error; k++) {

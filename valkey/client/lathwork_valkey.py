@@ -11,10 +11,12 @@
     net.create(10 << 24, 1 << 24)
     first = net.alloc(16, align=16, owner="shop")
 
-Any client will do that has execute_command() as redis-py and valkey-py do, a pipeline too: then calls return the pipeline, and
-replies come as the server sends them. Keys of maps come back as int, float or bytes, by the kind of the map; values as bytes (or
+Any client will do that has execute_command() as redis-py and valkey-py do, of a cluster too. With a pipeline calls return the
+pipeline, and replies come as the server sends them. With an asynchronous client calls return what is to be awaited, scan(), keys(),
+values() and items() are for `async for`, and what has no place for an await (m[entry], entry in m, len(m)) raises TypeError. Keys of maps come back as int, float or bytes, by the kind of the map; values as bytes (or
 str, of a client with decode_responses). An object keeps nothing but the client and the key, so it may be shared as the client may.
 """
+import inspect
 import struct
 
 __all__ = ["Map", "Pool", "Intervals", "Range", "Interval"]
@@ -46,8 +48,22 @@ class _Key:
         self.client, self.key = client, key
 
     def _run(self, read, command, *words):
-        reply = self.client.execute_command(f"LATH.{self.group}.{command}", self.key, *words)
+        reply = self.client.execute_command(f"LATH.{self.group}{command}", self.key, *words)
+        if inspect.isawaitable(reply) and reply is not self.client:
+            return self._await(read, reply)
         return reply if reply is self.client else read(reply)
+
+    @staticmethod
+    async def _await(read, reply):
+        return read(await reply)
+
+    @staticmethod
+    def _now(reply, instead):
+        """The reply of a client that is not asynchronous."""
+        if inspect.iscoroutine(reply):
+            reply.close()
+            raise TypeError(f"the client is asynchronous: await {instead}")
+        return reply
 
 
 def _same(reply):
@@ -177,42 +193,64 @@ class Map(_Key):
 
     def scan(self, match=None, count=100):
         """Yields all pairs, `count` at a time, while others may change the map; not in a pipeline."""
-        cursor, words = b"0", (*(() if match is None else ("MATCH", match)), "COUNT", count)
+        return self._scan(_same, match, count)
+
+    def _scan(self, read, match=None, count=100):
+        words = (*(() if match is None else ("MATCH", match)), "COUNT", count)
+        first = self._run(_same, "SCAN", "0", *words)
+        return (self._scan_async if inspect.iscoroutine(first) else self._scan_now)(read, first, words)
+
+    def _scan_now(self, read, reply, words):
         while True:
-            cursor, flat = self.client.execute_command("LATH.MAP.SCAN", self.key, cursor, *words)
-            yield from self._pairs(flat)
+            yield from map(read, self._pairs(reply[1]))
+            if reply[0] in (b"0", "0"):
+                return
+            reply = self._run(_same, "SCAN", reply[0], *words)
+
+    async def _scan_async(self, read, reply, words):
+        while True:
+            cursor, flat = await reply
+            for pair in self._pairs(flat):
+                yield read(pair)
             if cursor in (b"0", "0"):
                 return
+            reply = self._run(_same, "SCAN", cursor, *words)
 
     def __getitem__(self, entry):
-        value = self.get(entry)
+        value = self._now(self.get(entry), "get()")
         if value is None:
             raise KeyError(entry)
         return value
 
     def __setitem__(self, entry, value):
-        self.set(entry, value)
+        self._now(self.set(entry, value), "set()")
 
     def __delitem__(self, entry):
-        if not self.delete(entry):
+        if not self._now(self.delete(entry), "delete()"):
             raise KeyError(entry)
 
     def __contains__(self, entry):
-        return self.get(entry) is not None
+        return self._now(self.get(entry), "get()") is not None
 
     def __len__(self):
+        return self._now(self.len(), "len()")
+
+    def len(self):
         return self._run(_same, "LEN")
 
     def __iter__(self):
         return self.keys()
 
+    def __aiter__(self):
+        return self.keys()
+
     def keys(self):
         """Yields all entries, as scan() does; so do values() and items(). dict(map) takes the keys and then one command for each
         value, and raises KeyError if one has gone meanwhile: dict(map.items()) takes a hundred pairs at a time."""
-        return (entry for entry, _ in self.scan())
+        return self._scan(lambda pair: pair[0])
 
     def values(self):
-        return (value for _, value in self.scan())
+        return self._scan(lambda pair: pair[1])
 
     def items(self):
         return self.scan()
@@ -247,12 +285,14 @@ class Pool(_Key):
         return self._run(_int, "RESERVE", first, size, *words)
 
     def free(self, first=None, owner=None):
-        if (first is None) == (owner is None):
-            raise ValueError("free() takes the first number of a range or its owner")
-        return self._run(bool, "FREE", *((first,) if owner is None else ("OWNER", owner)))
+        """A range that has an owner is freed only by its name."""
+        if first is None and owner is None:
+            raise ValueError("free() takes the first number of a range, its owner, or both")
+        return self._run(bool, "FREE", *(() if first is None else (first,)), *(() if owner is None else ("OWNER", owner)))
 
-    def lease(self, first, ms):
-        return self._run(bool, "LEASE", first, ms)
+    def lease(self, first, ms, owner=None):
+        """Renews; False: the range is not there, or is not this owner's any longer."""
+        return self._run(bool, "LEASE", first, ms, *(() if owner is None else ("OWNER", owner)))
 
     def find(self, number):
         return self._run(self._range, "FIND", number)
@@ -312,5 +352,8 @@ class Intervals(_Key):
     def nearest(self, number):
         return self._run(lambda row: None if row is None else self._rows([row])[0], "NEAREST", number)
 
-    def __len__(self):
+    def len(self):
         return self._run(_same, "LEN")
+
+    def __len__(self):
+        return self._now(self.len(), "len()")

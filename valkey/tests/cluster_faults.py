@@ -395,6 +395,7 @@ def in_step(cluster, primary):
 def check_copies(cluster):
     """Each replica beside its primary; then each primary before and after it has read its files."""
     wrong = []
+    time.sleep(2.1)  # until all leases have ended: none ends between two looks
     for primary in cluster.primaries():
         found, what = [], f"the primary at port {primary.port}"
         if not wait_for(lambda: found.append(in_step(cluster, primary)) or found[-1], 30):

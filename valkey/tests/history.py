@@ -129,6 +129,8 @@ def pool_model(state, words):
         return pool_alloc(state, int(words[0]), dict(zip(words[1::2], words[2::2])))
     if name == "FREE":
         gone = [span for span in state if (span[2] == words[1] if words[0] == "OWNER" else span[0] == int(words[0]))]
+        if words[0] != "OWNER" and gone and gone[0][2]:
+            return state, "!OWNED"
         return tuple(span for span in state if span not in gone), str(len(gone))
     if name == "RESERVE":
         span = (int(words[0]), int(words[1]), words[3])

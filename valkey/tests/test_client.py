@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 """lathwork_valkey, the module's types as Python objects, through redis-py with both protocols."""
+import asyncio
 import pathlib
 import sys
 
 import pytest
+import redis.asyncio
+import redis.cluster
+import servers
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "client"))
 from lathwork_valkey import Interval, Intervals, Map, Pool, Range  # noqa: E402
@@ -79,9 +83,10 @@ def test_pool(client):
     assert p.ranges() == [Range(0, 10, None, None), there] and p.ranges(limit=1, offset=1) == [there] and p.ranges(0, 5)[0].size == 10
     assert p.holes() == [(2**63, 50), (2**63 + 57, 43)] and p.alloc(100) is None and p.alloc(100, block=1) is None
     assert p.reserve(2**63, 5, owner="you") == 2**63 and p.reserve(2**63, 5) is None
-    assert p.free(0) and not p.free(0) and p.free(owner="me") and p.lease(2**63, 1000) and p.find(5) is None
+    assert p.free(0) and not p.free(0) and p.free(owner="me") and p.lease(2**63, 1000, owner="you") and p.find(5) is None
+    assert not p.lease(2**63, 1000, owner="me") and not p.free(2**63, owner="me") and p.owner("you").first == 2**63
     assert p.stat()["capacity"] == 110 and p.stat()["ranges"] == 1
-    with pytest.raises(ValueError, match="first number of a range or its owner"):
+    with pytest.raises(ValueError, match="first number of a range, its owner, or both"):
         p.free()
 
 
@@ -99,3 +104,40 @@ def test_in_a_pipeline(client):
     m = Map(pipe, "m")
     assert m.set(1, "a") is pipe and m.get(1) is pipe
     assert pipe.execute() == [1, b"a"]
+
+
+async def asynchronous(port, protocol):
+    client = redis.asyncio.Redis(port=port, protocol=protocol)
+    m, p, s = Map(client, "m", "STRINGS"), Pool(client, "p"), Intervals(client, "i")
+    assert await m.set("alice", 42) is True and await m.get("alice") == b"42" and await m.get("bob") is None
+    assert await m.update((f"{i:03}", i) for i in range(250)) == 250 and await m.len() == 251
+    pairs = await m.range()
+    assert [pair async for pair in m.items()] == pairs and [entry async for entry in m] == [entry for entry, _ in pairs]
+    assert [value async for value in m.values()] == [value for _, value in pairs] and (await m.packed(limit=1)) == [(b"000", 0)]
+    assert await p.create(0, 10) is None and await p.alloc(4, owner="a") == 0 and (await p.stat())["free"] == 6
+    assert await s.add(1, 5, "x") is True and await s.at(3) == [Interval(1, 5, b"x")] and await s.len() == 1
+    for wrong in (lambda: "alice" in m, lambda: m["alice"], lambda: m.__setitem__("alice", 1), lambda: m.__delitem__("alice"), lambda: len(m), lambda: len(s)):
+        with pytest.raises(TypeError, match="asynchronous: await"):
+            wrong()
+    pipe = client.pipeline()
+    assert Map(pipe, "m", "STRINGS").set("bob", 7) is pipe and await pipe.execute() == [1] and await m.get("bob") == b"7"
+    await client.aclose()
+
+
+@pytest.mark.parametrize("protocol", [2, 3])
+def test_an_asynchronous_client(server, protocol):
+    asyncio.run(asynchronous(server.port, protocol))
+
+
+def test_a_client_of_a_cluster(start):
+    """redis-py's takes names with one dot alone."""
+    server = start(cluster_enabled="yes", port=servers.free_port(55000))
+    server("CLUSTER", "ADDSLOTSRANGE", 0, 16383)
+    assert servers.wait_for(lambda: b"cluster_state:ok" in server("CLUSTER", "INFO"))
+    client = redis.cluster.RedisCluster(host="127.0.0.1", port=server.port)
+    m, p = Map(client, "m"), Pool(client, "p")
+    p.create(0, 5)
+    assert m.set(1, 2) and m[1] == b"2" and p.alloc(5) == 0 and Intervals(client, "i").add(1, 2, "x")
+    pipe = client.pipeline()
+    Map(pipe, "m").get(1)
+    assert pipe.execute() == [b"2"]

@@ -31,7 +31,7 @@ GOOD = {
     "no reply, and it took place late": (("LATH.MAP.SET 1 1.a", 0, None, None), ("LATH.MAP.GET 1", 2, 3, None), ("LATH.MAP.GET 1", 4, 5, "1.a")),
     "an owner asks again": (("LATH.POOL.ALLOC 4 OWNER o", 0, 1, "0"), ("LATH.POOL.ALLOC 4 OWNER o", 2, 3, "0")),
     "an owner asks again beside a call that frees": (
-        ("LATH.POOL.ALLOC 4 OWNER o", 0, 1, "0"), ("LATH.POOL.FREE 0", 2, 5, "1"), ("LATH.POOL.ALLOC 4 OWNER o", 3, 4, "0"),
+        ("LATH.POOL.ALLOC 4 OWNER o", 0, 1, "0"), ("LATH.POOL.FREE OWNER o", 2, 5, "1"), ("LATH.POOL.ALLOC 4 OWNER o", 3, 4, "0"),
         ("LATH.POOL.OWNER o", 6, 7, ("0", "4", "o", None))),
 }
 BAD = {

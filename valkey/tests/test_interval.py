@@ -77,6 +77,12 @@ def test_many_at_one_place(form):
             assert found(form("LATH.INTERVAL.OVERLAPS", "i", a, b)) == sorted(x for x in model if x[0] <= b and x[1] >= a)
             assert found(form("LATH.INTERVAL.WITHIN", "i", a, b)) == sorted(x for x in model if x[0] >= a and x[1] <= b)
             assert found(form("LATH.INTERVAL.CONTAINS", "i", a, b)) == sorted(x for x in model if x[0] <= a and x[1] >= b)
+        every = sorted(model)
+        for _ in range(12):
+            a, b, skip, want = rng.choice((0, 110, 1100)), rng.choice((1120, 6010, TOP)), rng.randrange(len(every) + 9), rng.choice((1, 7, 500))
+            assert found(form("LATH.INTERVAL.WITHIN", "i", a, b, "LIMIT", skip, want)) == [x for x in every if a <= x[0] and x[1] <= b][skip:skip + want]
+            assert found(form("LATH.INTERVAL.OVERLAPS", "i", a, b, "LIMIT", skip, want)) == [x for x in every if x[0] <= b and x[1] >= a][skip:skip + want]
+            assert form("LATH.INTERVAL.COUNT", "i", a, b) == sum(x[0] <= b and x[1] >= a for x in every)
         for point in (0, 125, 1120, 1195, 4990, 6050, 10**7):
             near = form("LATH.INTERVAL.NEAREST", "i", point)
             if near:

@@ -264,7 +264,8 @@ class Pools(Reloading):
     def free(self, data):
         if self.taken:
             first = data.draw(st.sampled_from(sorted(self.taken)))
-            assert self.run("FREE", first) == 1
+            owner = self.taken[first][1]
+            assert self.run("FREE", first, *(("OWNER", owner) if owner is not None else ())) == 1
             del self.taken[first]
 
     @rule(point=st.one_of(st.integers(0, 220), st.just(TOP)))
@@ -395,7 +396,8 @@ class Waiting(RuleBasedStateMachine):
             return
         first = data.draw(st.sampled_from(self.taken(key)))
         words = {"FREE": (), "LEASEAT": (1,), "LEASE": (10**9,)}[how]
-        assert self.server(f"LATH.POOL.{how}", key, first, *words) == 1
+        owner = self.server("LATH.POOL.FIND", key, first)[2]
+        assert self.server(f"LATH.POOL.{how}", key, first, *words, *(() if owner is None else ("OWNER", owner))) == 1
         if how != "LEASE":
             del self.here[key].taken[first]
         self.settle(key)

@@ -4,8 +4,10 @@ import pytest
 from redis.exceptions import ResponseError
 
 TOP = 2**64 - 1
-NONE = ["-1", "-0", "+1", "01", "00", "1.0", "1e3", " 1", "1 ", "", "x", "nan", "inf", "-inf", "0x10", "1,5", "1\0", "\0", "١",
-        "18446744073709551616", "18446744073709551617", "-9223372036854775809", "-18446744073709551615", "9" * 40, "0" * 1000]
+NONE = ["-1", "-0", "+1", "1.0", "1e3", " 1", "1 ", "", "x", "nan", "inf", "-inf", "0x10", "1,5", "1\0", "\0", "١",
+        "18446744073709551616", "18446744073709551617", "-9223372036854775809", "-18446744073709551615", "9" * 40, "0" * 1000 + "x"]
+ENDS = {f"MAP.{name}" for name in ("RANGE", "REVRANGE", "COUNT", "DELRANGE")} | {
+    f"INTERVAL.{name}" for name in ("ADD", "ADDNX", "REM", "STAB", "OVERLAPS", "WITHIN", "CONTAINS", "COUNT", "NEAREST")}
 # `#` as it may be signed
 NO_SIGNED = [text for text in NONE if text != "-1"]
 
@@ -139,6 +141,8 @@ def test_what_is_no_number(form, table, none):
         for text in none:
             if command[0].endswith(("SELECT", "BYRANK")) and text in ("-9223372036854775809", f"-{TOP}"):
                 continue  # a rank from the end
+            if text in ("inf", "-inf") and command[0].split(".", 1)[1] in ENDS and "LIMIT" not in " ".join(command).split("#")[0]:
+                continue  # an end of all numbers
             error = ask(form, command, text)
             assert error and any(word in error for word in ("number", "integer", "cursor", "LEASE")), (command, text, error)
     assert form("DEBUG", "DIGEST") == content
@@ -153,6 +157,19 @@ def test_the_ends_of_numbers(form, table):
             assert bool(error) == (answer == "E"), (command, number, error)
             assert not error or "syntax" not in error, (command, number, error)
     assert form("PING")
+
+
+def test_zeros_in_front_and_ends(form):
+    """As redis-benchmark's __rand_int__ and the bounds of sorted sets are written."""
+    zeros = "0" * 30
+    assert form("LATH.MAP.SET", "m", "000000000007", "007") == 1 and form("LATH.MAP.SET", "m", "7", "x", "NX") is None
+    assert form("LATH.MAP.RANGE", "m", "-inf", "+inf") == form("LATH.MAP.RANGE", "m", f"({zeros}6", "(inf") == [7, b"007"]
+    assert form("LATH.MAP.REVRANGE", "m", "+INF", "-Inf", "KEYS") == [7] and form("LATH.MAP.COUNT", "m", "+inf", "-inf") == 0
+    assert form("LATH.MAP.SET", "s", "-0" + zeros + "5", "v", "SIGNED") == 1 and form("LATH.MAP.RANGE", "s", "-inf", "inf", "KEYS") == [-5]
+    assert form("LATH.MAP.DELRANGE", "s", "-inf", f"-{zeros}5") == 1 and form("LATH.MAP.MSET", "f", "FLOATS", "-inf", "a", "007", "b") == 2
+    assert form("LATH.MAP.RANGE", "f", "(-inf", "+inf", "KEYS") == [b"7"] and form("LATH.MAP.COUNT", "f", "-inf", "+inf") == 2
+    assert form("LATH.INTERVAL.ADD", "i", "007", "+inf", "v") == 1 and form("LATH.INTERVAL.OVERLAPS", "i", "-inf", "inf", "LIMIT", "01")[0][0] == 7
+    assert form("LATH.POOL.CREATE", "p", "00", "010") == b"OK" and form("LATH.POOL.ALLOC", "p", "08") == 0 and form("LATH.POOL.STAT", "p")[1] == 10
 
 
 def test_scan_count(form):

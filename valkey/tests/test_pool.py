@@ -100,9 +100,14 @@ def test_owners(form):
     assert form("LATH.POOL.ALLOC", "p", 5, "OWNER", "") == 0
     assert form("LATH.POOL.OWNER", "p", "") == [0, 5, b"", None]
     with pytest.raises(ResponseError, match="another size"):
-        form("LATH.POOL.FREE", "p", 10, 9)
-    assert form("LATH.POOL.FREE", "p", 11) == 0
-    assert form("LATH.POOL.FREE", "p", 10, 10) == 1
+        form("LATH.POOL.FREE", "p", 10, 9, "OWNER", "bob")
+    for words in (("FREE", "p", 10), ("FREE", "p", 10, 10), ("LEASE", "p", 10, 100), ("LEASEAT", "p", 10, 1)):
+        with pytest.raises(ResponseError, match="OWNED"):
+            form(f"LATH.POOL.{words[0]}", *words[1:])
+        assert form(f"LATH.POOL.{words[0]}", *words[1:], "OWNER", "") == 0
+    assert form("LATH.POOL.FREE", "p", 11) == form("LATH.POOL.FREE", "p", 11, "OWNER", "bob") == 0
+    assert form("LATH.POOL.OWNER", "p", "bob") == [10, 10, b"bob", None]
+    assert form("LATH.POOL.FREE", "p", 10, 10, "OWNER", "bob") == 1
 
 
 def test_many_owners(server):
@@ -131,12 +136,13 @@ def test_leases(form):
     time.sleep(0.08)
     assert form("LATH.POOL.FIND", "p", 3) is None and form("LATH.POOL.OWNER", "p", "a") is None
     assert form("LATH.POOL.ALLOC", "p", 10, "OWNER", "b", "LEASE", 60) == 0
-    assert form("LATH.POOL.LEASE", "p", 0, 100000) == 1
+    assert form("LATH.POOL.LEASE", "p", 0, 100000, "OWNER", "a") == form("LATH.POOL.FREE", "p", 0, "OWNER", "a") == 0, "a is late"
+    assert form("LATH.POOL.LEASE", "p", 0, 100000, "OWNER", "b") == 1
     time.sleep(0.08)
     assert form("LATH.POOL.ALLOC", "p", 1) is None
-    assert form("LATH.POOL.LEASE", "p", 0, 0) == 1
+    assert form("LATH.POOL.LEASE", "p", 0, 0, "OWNER", "b") == 1
     assert form("LATH.POOL.OWNER", "p", "b") == [0, 10, b"b", None]
-    assert form("LATH.POOL.LEASEAT", "p", 0, 1) == 1
+    assert form("LATH.POOL.LEASEAT", "p", 0, 1, "OWNER", "b") == 1
     assert form("LATH.POOL.ALLOC", "p", 10) == 0
     assert form("LATH.POOL.LEASE", "p", 0, 1) == 1  # without an owner
     assert form("LATH.POOL.LEASE", "p", 1, 1) == 0
@@ -147,15 +153,16 @@ def test_leases(form):
             form("LATH.POOL.ALLOC", "p", 1, *words)
 
 
-def test_stat_does_not_count_what_nobody_has(form):
-    """Leases are over, and no command has ended them yet."""
+def test_leases_end_while_nobody_asks(form):
+    """RANGES, HOLES and STAT say the same."""
     form("LATH.POOL.CREATE", "p", 0, 100)
     for first, size, *lease in ((0, 10, 60), (10, 10), (20, 10, 60), (30, 5, 10**6), (50, 10, 61), (70, 1)):
         form("LATH.POOL.RESERVE", "p", first, size, "OWNER", first, *(("LEASE", *lease) if lease else ()))
     time.sleep(.1)
     assert ranges(form, "p") == [(10, 10), (30, 5), (70, 1)]
     stat = form("LATH.POOL.STAT", "p")
-    assert dict(zip(stat[::2], stat[1::2])).items() >= {b"allocated": 16, b"free": 84, b"ranges": 3, b"leases": 1}.items()
+    assert dict(zip(stat[::2], stat[1::2])).items() >= {b"allocated": 16, b"free": 84, b"ranges": 3, b"leases": 1, b"largest-hole": 35}.items()
+    assert holes(form, "p") == [(0, 10), (20, 10), (35, 35), (71, 29)]
 
 
 def test_blocking(form):
@@ -187,7 +194,7 @@ def test_clients_that_wait_are_woken(form):
     first, seconds = Waiter(form, "p", 10, "OWNER", "a").served()
     assert first == 0 and seconds < 5, "and so was that of the first client"
     waiter = Waiter(form, "p", 4)
-    form("LATH.POOL.LEASE", "p", 0, 50)  # there was none when the client began to wait
+    form("LATH.POOL.LEASE", "p", 0, 50, "OWNER", "a")  # there was none when the client began to wait
     assert waiter.served()[1] < 5
     assert form("LATH.POOL.ALLOC", "p", 6, "LEASE", 100) == 4
     waiter = Waiter(form, "p", 6)
