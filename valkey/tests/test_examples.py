@@ -67,7 +67,8 @@ def test_id_blocks(server):
     time.sleep(0.1)
     assert server("LATH.POOL.ALLOC", "ids", 100, "OWNER", "worker 4", "LEASE", 100000) == first
     assert server("LATH.POOL.OWNER", "ids", "worker 1") is None
-    assert server("LATH.POOL.LEASE", "ids", second, 200000) == 1
+    assert server("LATH.POOL.LEASE", "ids", second, 200000, "OWNER", "worker 2") == 1
+    assert server("LATH.POOL.LEASE", "ids", first, 200000, "OWNER", "worker 1") == 0, "worker 1 is late: the block is another's"
 
 
 def test_disk_extents(server):
@@ -112,6 +113,19 @@ def test_rate_limit_windows(server):
     assert not allowed("ann", now + 999_000)
     assert allowed("ann", now + window + 500)
     assert server("LATH.MAP.LEN", "rate:ann") == 5
+
+
+def test_time_series_with_equal_stamps(server):
+    """Behind the stamp is a number that grows: in the order in which they came, from any number of clients."""
+    def add(client, stamp, value):
+        return client.eval("""local n = redis.call('INCR', KEYS[1] .. ':last')
+            return redis.call('LATH.MAP.SET', KEYS[1], string.format('%010d:%010d', ARGV[1], n), ARGV[2], 'STRINGS')""", 1, "{t}", stamp, value)
+
+    stamps = [60, 60, 5, 60, 5, 7]
+    assert [add(server.client, stamp, i) for i, stamp in enumerate(stamps)] == [1] * 6
+    values = lambda *words: [int(value) for value in server("LATH.MAP.RANGE", "{t}", *words)[1::2]]  # noqa: E731
+    assert values("-", "+") == sorted(range(6), key=lambda i: stamps[i])
+    assert values("[0000000060:", "(0000000060;") == [0, 1, 3] and values("[0000000006", "+", "LIMIT", 2) == [5, 0]
 
 
 def test_booking_calendar(server):
