@@ -189,11 +189,12 @@ LATH_API void lath_rcu_keep_open(void);
  *   T4  A callback returns. It must not throw or longjmp() through the library; the headers for C++
  *       keep what a function throws until the library's call has returned.
  *   T5  The end. A structure that ends waits for the sections of all threads that use its flavour,
- *       also of those that do not use it. In exit() it waits for a quarter of a second: then what
- *       was retired is left as it is, and no callback runs any more in the process. So static
- *       objects may end while a thread is in a section, or in one that exit() was called in. (With
- *       glibc, and if the thread that calls exit() has made a call before. Else the program ends
- *       its sections first.)
+ *       also of those that do not use it. Within a section of the same thread that would last for
+ *       ever: the process ends with a message, also in drain() and synchronize(). In exit() it
+ *       waits for a quarter of a second: then what was retired is left as it is, and no callback
+ *       runs any more in the process. So static objects may end while a thread is in a section, or
+ *       in one that exit() was called in. (With glibc, and if the thread that calls exit() has made
+ *       a call before. Else the program ends its sections first.)
  *   T6  Sandboxes. membarrier() may be refused from the beginning, or from some moment on: then
  *       sections execute fences. If no thread can be started, what was retired waits for a drain.
  */

@@ -24,6 +24,8 @@
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "sys/sys.h"
@@ -82,9 +84,16 @@ bool lath_retire_ended(void)
 }
 
 /* One pause of a thread that waits for others. False: it is in exit(), where they may never come,
- * has waited for a quarter of a second or would wait for itself, and gives up. */
+ * has waited for a quarter of a second or would wait for itself, and gives up. Elsewhere a thread
+ * that would wait for itself ends the process. */
 static bool go_on_waiting(unsigned int *rounds)
 {
+	if (unlikely(lath_self.nesting && !lath_self.exiting)) {
+		fputs("lathwork: a thread waits for readers within its own read-side critical "
+		      "section\n",
+		      stderr);
+		abort();
+	}
 	if (likely(!lath_self.exiting) ||
 	    (!lath_self.nesting && *rounds < 500 && !lath_retire_ended())) {
 		lath_nap((*rounds)++);

@@ -608,6 +608,19 @@ bool aborts(Fn fn) {
     return WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT;
 }
 
+TEST_CASE("to wait for readers within a section stops the program") {
+    point_map<int, std::string> texts{{1, "one"}};
+    CHECK(aborts([&] {
+        read_section inside(texts);
+        texts.erase(1);
+        texts.drain();
+    }));
+    CHECK(aborts([] {
+        read_section inside;
+        lath_rcu_auto.synchronize();
+    }));
+}
+
 TEST_CASE("a step beyond the end stops the program") {
     range_map<int> ranges{{range::between(1, 2), 1}};
     point_map<int, int> points{{1, 10}, {2, 20}};

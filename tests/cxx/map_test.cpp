@@ -560,3 +560,63 @@ TEST_CASE("values of up to 64 bytes in the leaves") {
     keeps_records<record<68>>(); // in boxes
     static_assert(stored_in_leaf<record<64>> && !stored_in_leaf<record<68>>);
 }
+
+namespace {
+
+template <typename K, typename V, typename Compare>
+void shown_in_place(point_map<K, V, Compare>& m, const std::vector<K>& keys) {
+    read_section inside(m);
+    std::size_t n = 0;
+    for (const auto& [key, value] : m.in(inside)) {
+        REQUIRE(n < keys.size());
+        CHECK(key == keys[n]);
+        if constexpr (std::is_pointer_v<decltype(m.find(inside, keys[n]))>)
+            CHECK(std::addressof(value) == m.find(inside, keys[n]));
+        n++;
+    }
+    CHECK(n == keys.size());
+    n = 0;
+    for (auto& [key, value] : m.in(inside, keys[5], keys[keys.size() - 3]))
+        CHECK(key == keys[5 + n++]);
+    CHECK(n == keys.size() - 8);
+    CHECK(std::ranges::distance(m.in(inside, keys[3], keys[3])) == 0);
+    CHECK(std::ranges::distance(m.in(inside, keys[4], keys[3])) == 0);
+}
+
+} // namespace
+
+TEST_CASE("entries in place") {
+    std::vector<int> numbers;
+    std::vector<std::string> texts;
+    point_map<int, int> words;
+    point_map<int, std::unique_ptr<int>> owners;
+    point_map<std::string, int> names;
+    point_map<std::string, std::string, std::greater<>> last_first;
+    const point_map<int, std::string> none;
+    for (int i = 0; i < 300; i++) {
+        numbers.push_back(i);
+        texts.push_back(std::to_string(1000 + i) + " is longer than what a string has room for");
+        CHECK(words.insert(i, i));
+        CHECK(owners.insert(i, std::make_unique<int>(i)));
+        CHECK(names.insert(texts[static_cast<std::size_t>(i)], i));
+        CHECK(last_first.insert(texts[static_cast<std::size_t>(i)], "text"));
+    }
+    shown_in_place(words, numbers);
+    shown_in_place(owners, numbers);
+    shown_in_place(names, texts);
+    std::ranges::reverse(texts);
+    shown_in_place(last_first, texts);
+    {
+        read_section inside(owners);
+        auto all = owners.in(inside);
+        auto at = all.begin();
+        owners.erase(0);
+        owners.erase(100);
+        CHECK(*at->second == 0); // stays to the end of the section
+        CHECK(std::ranges::distance(owners.in(inside)) == 298);
+
+        CHECK(std::ranges::distance(none.in(inside)) == 0);
+    }
+    const point_map<std::string, int> copy = names;
+    CHECK(copy == names);
+}

@@ -79,6 +79,7 @@ class point_map {
     using found = typename table::found;
     using made = typename table::made;
     using key_arg = typename table::key_arg;
+    using in_place = detail::entries_in_place<K, V, table>;
 
 public:
     using key_type = K;
@@ -135,7 +136,9 @@ public:
         } else {
             own(new (std::nothrow) table(how_));
             detail::must({error_});
-            detail::must(insert(other.begin(), other.end()));
+            read_section inside(other);
+            for (const auto& [key, value] : other.in(inside))
+                detail::must(add(key, value));
         }
     }
     point_map(point_map&& other) noexcept
@@ -287,6 +290,17 @@ public:
         if (!Compare{}(first, end))
             return view();
         return view(table_.get(), {std::move(first), std::move(end)});
+    }
+
+    // All entries / those with keys in [first, end), in order and in place: what it refers to stays
+    // to the end of the section. No value is copied, but those that lie in the index.
+    //
+    //     lathwork::read_section inside(map);
+    //     for (const auto& [key, value] : map.in(inside))
+    auto in(const read_section& /*inside*/) const { return in_place(table_.get(), {}, {}); }
+    auto in(const read_section& /*inside*/, K first, K end) const {
+        const bool any = Compare{}(first, end);
+        return in_place(any ? table_.get() : nullptr, std::move(first), std::move(end));
     }
 
     // ---- changing ----

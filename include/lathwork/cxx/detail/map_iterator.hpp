@@ -58,7 +58,7 @@ public:
     template <typename Code>
     void fill(const Table& from, const Code* at, bool behind, const Code* end) {
         clear();
-        count_ = static_cast<std::uint32_t>(from.scan(at, behind, end, run_));
+        count_ = static_cast<std::uint32_t>(from.scan(at, behind, end, run_, Table::run::most));
     }
     void show(const typename Table::found& f) {
         run_.codes[0] = f.code;
@@ -87,7 +87,7 @@ public:
     void fill(const Table& from, const Code* at, bool behind, const Code* end) {
         typename Table::run run;
         clear();
-        if (from.scan(at, behind, end, run))
+        if (from.scan(at, behind, end, run, 1))
             show(run.at(0));
     }
     void show(const typename Table::found& f) {
@@ -219,6 +219,104 @@ public:
 private:
     iterator end_;
     bool any_ = false;
+};
+
+// The entries of a table between two keys, in place: values in boxes, and keys that a box has, are
+// shown where they are. Good in the section that it was made in. What it has read ahead it shows as
+// it was then.
+template <typename K, typename V, typename Table>
+class entries_in_place : public std::ranges::view_interface<entries_in_place<K, V, Table>> {
+    using found = typename Table::found;
+    using value = std::conditional_t<Table::direct, V, const V&>;
+
+public:
+    using entry = std::pair<decltype(Table::key_in(std::declval<found>())), value>;
+
+    class iterator {
+    public:
+        using value_type = entry;
+        using difference_type = std::ptrdiff_t;
+        using iterator_concept = std::input_iterator_tag;
+
+        iterator() = default;
+        iterator(const iterator&) = default;
+        iterator& operator=(const iterator& other) {
+            if (this != &other) {
+                table_ = other.table_;
+                end_ = other.end_;
+                at_ = other.at_;
+                count_ = other.count_;
+                run_ = other.run_;
+                if (count_)
+                    show();
+            }
+            return *this;
+        }
+        ~iterator() = default;
+        // Refers to what this iterator has: until it moves.
+        const entry& operator*() const { return *shown_; }
+        const entry* operator->() const { return std::addressof(*shown_); }
+        iterator& operator++() {
+            if (at_ + 1 < count_) {
+                at_++;
+                show();
+            } else {
+                const auto last = Table::code_of(shown_->first);
+                fill(&last);
+            }
+            return *this;
+        }
+        void operator++(int) { ++*this; }
+        friend bool operator==(const iterator& at, std::default_sentinel_t) { return !at.count_; }
+
+    private:
+        friend entries_in_place;
+        using code = typename Table::code;
+
+        iterator(const Table* of, const std::optional<K>* first, const std::optional<K>* end)
+            : table_(of), end_(end) {
+            if (first && *first) {
+                const code at = Table::code_of(**first);
+                fill(&at, false);
+            } else if (table_) {
+                fill(nullptr, false);
+            }
+        }
+        void fill(const code* from, bool behind = true) {
+            if (*end_) {
+                const code end = Table::code_of(**end_);
+                count_ = table_->scan(from, behind, &end, run_, Table::run::most);
+            } else {
+                count_ = table_->scan(from, behind, nullptr, run_, Table::run::most);
+            }
+            if constexpr (!Table::direct)
+                for (std::size_t i = 0; i < count_; i++)
+                    __builtin_prefetch(reinterpret_cast<const void*>(run_.words[i]));
+            at_ = 0;
+            if (count_)
+                show();
+        }
+        void show() {
+            const found f = run_.at(at_);
+            shown_.emplace(Table::key_in(f), Table::value_of(f.word));
+        }
+
+        const Table* table_ = nullptr;
+        const std::optional<K>* end_ = nullptr; // of the view
+        std::size_t at_ = 0, count_ = 0;
+        std::optional<entry> shown_;
+        typename Table::run run_;
+    };
+
+    entries_in_place() = default;
+    entries_in_place(const Table* of, std::optional<K> first, std::optional<K> end)
+        : table_(of), first_(std::move(first)), end_(std::move(end)) {}
+    iterator begin() const { return table_ ? iterator(table_, &first_, &end_) : iterator(); }
+    std::default_sentinel_t end() const { return {}; }
+
+private:
+    const Table* table_ = nullptr;
+    std::optional<K> first_, end_;
 };
 
 } // namespace lathwork::detail

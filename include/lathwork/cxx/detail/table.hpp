@@ -79,6 +79,7 @@ public:
     }
     static bool precedes(key_arg a, key_arg b) { return code_of(a) < code_of(b); }
     static K key_of(const found& f) { return key_code<K>::decode(Down ? ~f.code : f.code); }
+    static K key_in(const found& f) { return key_of(f); }
     static decltype(auto) value_of(const word& of) { return words::show(of); }
 
     template <typename... Args>
@@ -125,17 +126,18 @@ public:
     }
     // Entries of a scan, in columns.
     struct run {
-        std::array<std::uint64_t, chunk> codes;
-        std::array<word, chunk> words;
+        static constexpr std::size_t most = direct ? chunk : 16;
+        std::array<std::uint64_t, most> codes;
+        std::array<word, most> words;
         found at(std::size_t i) const { return {codes[i], words[i]}; }
     };
-    // Entries at or behind *from and before *end, in order. Returns how many.
-    std::size_t scan(const code* from, bool behind, const code* end, run& to) const {
+    // At most n entries at or behind *from and before *end, in order. Returns how many.
+    std::size_t scan(const code* from, bool behind, const code* end, run& to, std::size_t n) const {
         std::uint64_t at = from ? *from : 0;
         if ((behind && at == UINT64_MAX) || (end && *end == 0))
             return 0;
         return lath_index_scan_values(native(), at + behind, end ? *end - 1 : UINT64_MAX,
-                                      to.codes.data(), words_of(to.words[0]), chunk, nullptr);
+                                      to.codes.data(), words_of(to.words[0]), n, nullptr);
     }
 
     int insert(code at, const made& value) {
@@ -276,6 +278,13 @@ public:
         return precedes_bytes(view_of(first), view_of(second));
     }
     static K key_of(const found& f) { return key_code<K>::decode(words::show(f.word).key); }
+    // In place, if the box has a K.
+    static decltype(auto) key_in(const found& f) {
+        if constexpr (std::is_same_v<kept, K>)
+            return (words::show(f.word).key);
+        else
+            return key_of(f);
+    }
     static const V& value_of(word of) { return words::show(of).value; }
 
     template <typename... Args>
@@ -309,11 +318,20 @@ public:
         return lath_bytes_scan(native(), from ? &key : nullptr, flags, &f.word, 1) == 1;
     }
     struct run {
-        found entry;
-        const found& at(std::size_t /*0*/) const { return entry; }
+        static constexpr std::size_t most = 16;
+        std::array<word, most> words;
+        found at(std::size_t i) const { return {0, words[i]}; }
     };
-    std::size_t scan(const code* from, bool behind, const code* end, run& to) const {
-        return seek(from, false, behind, to.entry) && (!end || before(to.entry, *end)) ? 1 : 0;
+    std::size_t scan(const code* from, bool behind, const code* end, run& to, std::size_t n) const {
+        lath_bytes_key key{};
+        if (from)
+            key = bytes_of(*from);
+        const unsigned flags =
+            (Down ? unsigned{LATH_BYTES_BACK} : 0) | (behind ? unsigned{LATH_BYTES_BEHIND} : 0);
+        n = lath_bytes_scan(native(), from ? &key : nullptr, flags, to.words.data(), n);
+        while (end && n && !before(to.at(n - 1), *end))
+            n--;
+        return n;
     }
 
     int insert(const code& /*at*/, const made& value) {
