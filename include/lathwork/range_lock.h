@@ -197,8 +197,7 @@ struct lath_range_info {
  * the call. fn must not call back. */
 LATH_API void lath_range_each(struct lath_range_locks *locks,
 			      void (*fn)(void *arg, const struct lath_range_info *info), void *arg);
-/* 0, or the number of the broken invariant (src/lock/range_lock.c), for tests. No other call runs.
- */
+/* 0, or the number of the broken invariant (src/lock/range_lock.c), for tests. No other call. */
 LATH_API int lath_range_locks_verify(struct lath_range_locks *locks);
 
 #ifdef __cplusplus

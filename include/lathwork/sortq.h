@@ -227,8 +227,7 @@ static inline int lath_sortq_insert(struct lath_sortq *queue, struct lath_reques
 }
 
 /* Inserts n requests in order of arrival, e.g. when a plug is flushed. Returns the number inserted:
- * if it is less than n, lath_sortq_insert refused requests[number] and did not try those behind it.
- */
+ * if it is less than n, lath_sortq_insert refused requests[number]; those behind were not tried. */
 LATH_API size_t lath_sortq_insert_batch(struct lath_sortq *queue, struct lath_request **requests,
 					size_t n);
 
@@ -251,8 +250,7 @@ enum {
 };
 LATH_API void lath_sortq_lookup(struct lath_sortq *queue, uint64_t start, uint64_t end,
 				unsigned int flags, struct lath_sortq_merge *found);
-/* As lath_sortq_insert(), with what a lookup from request->sector on found in the unchanged queue.
- */
+/* As lath_sortq_insert(), with what a lookup from request->sector found in the unchanged queue. */
 LATH_API int lath_sortq_insert_at(struct lath_sortq *queue, const struct lath_sortq_merge *found,
 				  struct lath_request *request);
 /* Tells the queue that the caller raised request->sectors. 0 | -ENOENT: not in this queue (where it
@@ -287,8 +285,7 @@ static inline struct lath_request *lath_sortq_dispatch(struct lath_sortq *queue)
 /* Dispatches up to n requests to out[]. Returns their number. */
 LATH_API size_t lath_sortq_dispatch_batch(struct lath_sortq *queue, struct lath_request **out,
 					  size_t n);
-/* Returns the queued request with the lowest sector >= sector, or NULL; does not wrap to sector 0.
- */
+/* Returns the queued request with the lowest sector >= sector, or NULL; does not wrap around. */
 LATH_API struct lath_request *lath_sortq_first_from(struct lath_sortq *queue, uint64_t sector);
 /* As first_from(zone), but NULL unless the request starts before zone + zone_sectors. */
 static inline struct lath_request *lath_sortq_first_in_zone(struct lath_sortq *queue, uint64_t zone,

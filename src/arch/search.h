@@ -353,8 +353,7 @@ static __always_inline u64 lath_heads_equal(const u8 *head, u8 h)
 #endif
 }
 
-/* Returns the highest bit of `live` whose head is not above h, or -1. *below_or_at: all such bits.
- */
+/* Returns the highest bit of `live` whose head is not above h, or -1. *below_or_at: all such. */
 static __always_inline long lath_heads_floor(const u8 *head, u8 h, u64 live, u64 *below_or_at)
 {
 #ifdef LATH_X86_VECTORS

@@ -19,8 +19,7 @@ static __always_inline u32 behind(const u64 *e, u32 lo, u32 hi, u64 base, u64 k)
 	return lo + rank(e + lo, hi - lo, base, k);
 }
 
-/* Returns the entries in order if they ascend (`in`) or descend (`out`), as streams do; else NULL.
- */
+/* Returns the entries in order if they ascend (`in`) or descend (`out`), as streams do, or NULL. */
 static const u64 *sort_stream(u64 *out, const u64 *in, u32 n, u64 base)
 {
 	u32 i = 1;

@@ -9,7 +9,6 @@
 #include "sys/sys.h"
 
 #define RANGE_CLASS_BITS 4
-#define RANGE_CLASSES (64 / RANGE_CLASS_BITS + 1)
 enum { LOCKED = 1, OCCUPIED = 2 }; /* of a bucket's word */
 enum { AWAKE = 0, ASLEEP = 1 };	   /* hold.state */
 

@@ -126,8 +126,7 @@ static inline bool short_of_room(const struct lath_blocks *b)
 	return b->free_block == LATH_NONE || b->free_page == LATH_NONE;
 }
 
-/* There is no free block or page: joins all neighbours that fit in one block. O(n), see blocks.c.
- */
+/* Without a free block or page: joins all neighbours that fit in one block. O(n), see blocks.c. */
 static void squeeze(struct sortq *q)
 {
 	struct lath_blocks *b = &q->b;
@@ -451,8 +450,7 @@ noinline bool lath_hybrid_open(struct sortq *q)
 	return true;
 }
 
-/* Inserts rq at a place that lath_hybrid_seek() found; the queue has not changed since. Returns 0.
- */
+/* Inserts rq at a place that lath_hybrid_seek() found; the queue has not changed. Returns 0. */
 int lath_hybrid_insert_at(struct sortq *q, u64 place, struct lath_request *rq)
 {
 	struct lath_blocks *b = &q->b;

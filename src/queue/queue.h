@@ -157,8 +157,7 @@ static inline void lath_hybrid_note_removal(struct sortq *q, u64 entry)
 }
 /* Changes the sector in place. Returns false, with nothing changed, if the order would change. */
 bool lath_hybrid_move(struct sortq *q, struct lath_request *rq, u64 sector);
-/* Returns the place behind all entries at or before key; valid until the queue changes. Not empty.
- */
+/* Returns the place behind all entries up to key; valid until the queue changes. Not empty. */
 u64 lath_hybrid_seek(struct sortq *q, u64 key);
 /* Returns the place of a request, or LATH_NO_SLOT if it is not there. */
 u64 lath_hybrid_place_of(struct sortq *q, const struct lath_request *rq);

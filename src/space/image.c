@@ -210,8 +210,7 @@ static int read_all(struct loader *l, void *data, size_t size)
 	return 0;
 }
 
-/* Takes [key, key + size), which lies in the segment, in spite of its limit. 0 | -EBUSY | -ENOMEM
- */
+/* Takes [key, key + size), in the segment, in spite of its limit. 0 | -EBUSY | -ENOMEM */
 static int load_range(struct loader *l, struct segment *segment, u64 key, u64 size)
 {
 	return lath_reserve_range(l->space, segment, segment_count(segment, size), key, size,

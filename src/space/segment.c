@@ -180,8 +180,7 @@ u64 lath_segment_used(const struct segment *segment)
 	u64 used = smp_load_acquire(&segment->used); /* pairs with segment_count */
 	unsigned int i;
 
-	/* not read at one moment: calls in progress may be counted in one stripe and not in another
-	 */
+	/* not read at one moment: a call in progress may be counted in one of two stripes */
 	for (i = 0; stripes && i < STRIPES; i++)
 		used += smp_load_acquire(&stripes[i].sum); /* pairs with segment_count */
 	return used;
@@ -214,8 +213,7 @@ u64 *lath_segment_charge_limited(struct segment *segment, u64 limit, u64 size)
 	u64 *at = NULL, used;
 
 	LATH_ASSERT(limit && size);
-	/* one thread at a time adds, so the sum it compares misses no charge; others only subtract
-	 */
+	/* one thread at a time adds, so the sum it compares misses no charge; others subtract */
 	lath_spin_lock(&segment->lock);
 	used = lath_segment_used(segment);
 	if (used <= limit && size <= limit - used)

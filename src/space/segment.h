@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* segment.h - a segment: its bounds, its limit, and the count of its used keys (space.h: charges).
- */
+/* segment.h - a segment: its bounds, its limit, the count of its used keys (space.h: charges). */
 #ifndef LATH_SPACE_SEGMENT_H
 #define LATH_SPACE_SEGMENT_H
 
@@ -66,8 +65,7 @@ static __always_inline u64 *segment_count(struct segment *segment, u64 n)
 
 	if (likely(stripe)) {
 		stripe += lath_stripe() % STRIPES;
-		/* the stripe's owner needs no atomic operation; other threads use the shared count
-		 */
+		/* its owner needs no atomic operation; other threads use the shared count */
 		if (likely(lath_count_mine(stripe))) {
 			lath_count_add(stripe, n);
 			return &stripe->sum;

@@ -301,8 +301,7 @@ struct walk {
 	u64 map[ARENA_WORDS];
 };
 
-/* Returns the number of units from `unit` to the end of the map at most whose bits are as its bit.
- */
+/* Returns how many units from `unit` on, to the end of the map at most, have the same bit. */
 u64 lath_map_run(const u64 *map, u64 unit);
 /* Finds the first run of keys at or behind `from` that are allocated (`taken`), or free. 0 |
  * -ENOENT. No lock held. */

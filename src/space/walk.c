@@ -25,8 +25,7 @@ static void read_block(struct walk *walk, u64 key)
 	walk->block = block;
 	if (!arena)
 		return;
-	/* slots come before arenas in the lock order: let it go, and look again at what it serves
-	 */
+	/* slots come before arenas in the lock order: let it go, and look again */
 	lath_spin_unlock(&arena->lock);
 	/* with both locked, each block is in a magazine or in the bitmap, not on its way */
 	lath_slots_lock(space);

@@ -60,8 +60,7 @@ enum lath_pages { PAGES_PRESENT, PAGES_LATER, PAGES_HUGE };
 #endif
 #include "probe.h"
 
-/* Returns the number whose bytes in memory are those of x, lowest first; and the other way round.
- */
+/* Returns the number whose bytes in memory are those of x, lowest first, and the reverse. */
 static inline u64 little_endian(u64 x)
 {
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__

@@ -140,16 +140,14 @@ static inline void lath_turn_unlock(struct lath_turn *turn)
  * they end. Not in a call or in a section. Ends the process if it cannot. */
 void lath_thread_register(void);
 void lath_thread_unregister(void);
-/* Returns after every registered thread has executed a full memory barrier. registry_lock not held.
- */
+/* Returns after a full memory barrier of every registered thread. registry_lock not held. */
 void lath_fence_threads(void);
 /* Returns whether a thread is in a section that began before this grace period. */
 bool lath_section_before(u64 period);
 /* Returns whether another thread is in a call, or in one in which it runs retired callbacks. */
 bool lath_others_in_calls(bool reclaiming);
 
-/* The threads that wait for a lock without looking at it (crowd.c). Each of them writes it twice.
- */
+/* The threads that wait for a lock without looking at it (crowd.c). Each writes it twice. */
 struct lath_crowd {
 	u64 waiting;
 } __attribute__((aligned(64)));

@@ -242,14 +242,14 @@ public:
     using model = typename C::model;
     static constexpr std::size_t most = 64; // calls
 
-    // Adds a call that was made.
+    // Adds a call that was made, unless it tells nothing of others.
     void add(const call& c) {
         const described<C>& kind = C::kinds[c.kind];
-        if (kind.changes_nothing(c.ret) || kind.effect == effect::none)
+        if (kind.changes_nothing(c.ret))
             return;
         if (kind.effect == effect::once)
             calls_.push_back(c);
-        else
+        else if (kind.steps)
             for (const call& step : steps_of<C>(c))
                 add(step);
     }

@@ -3,188 +3,108 @@
 // Order statistics (P6 of lathwork/index.h): rank, select, count_range and count, while other
 // fibers insert and erase. An answer is that of one set, which has every item that was there during
 // the whole call and none that was absent during the whole call.
-#include "program.hpp"
-#include "runtime.h"
+#include "calls_program.hpp"
 #include "inspect.h"
 
-#include <algorithm>
-#include <array>
-#include <cerrno>
+#include "index/index_calls.hpp"
+
+using namespace calls;
 
 namespace schedtest {
 
 namespace {
 
 constexpr unsigned points = 24;
-constexpr std::uint64_t never = ~0ull;
-
-enum class act : std::uint8_t { insert, erase, rank, select, count_range, count, all };
-constexpr const char* names[] = {"insert", "erase", "rank", "select", "count_range", "count"};
-
-struct planned {
-    act what;
-    unsigned key, size;
-};
-
-struct made {
-    planned call;
-    std::uint64_t called, returned;
-    std::int64_t result;
-    std::uint64_t found;
-};
+constexpr word never = ~word{0};
+constexpr const char* names[] = {"insert_item", "erase_item",  "rank",
+                                 "select",      "count_range", "count"};
 
 // An item while it is in the index: from some moment of one call to some moment of another.
 struct life {
-    unsigned key;
-    std::uint64_t insert_called, insert_returned, erase_called, erase_returned;
+    word key, insert_called, insert_returned, erase_called, erase_returned;
 };
 
-class ranks_scenarios : public program {
+class ranks_program_ : public calls_program<index_calls> {
 public:
     const char* name() const override { return "ranks"; }
 
-    unsigned draw(random_source random) override {
-        random_ = random;
-        config_ = LATH_CONFIG_INIT;
-        config_.layout = random_.below(2) ? LATH_POINTS : LATH_RANGES;
-        config_.flags = LATH_RANKS;
-        if (random_.below(2))
-            config_.flags |= LATH_NODE_EACH;
-        items_.clear();
-        for (unsigned i = 0, n = random_.below(points); i < n; i++)
-            items_.push_back(random_.below(points));
-        unsigned n = 2 + random_.below(2);
-        for (unsigned f = 0; f < plan_.size(); f++) {
-            plan_[f].clear();
-            for (unsigned i = 0, calls = 1 + random_.below(5); f < n && i < calls; i++) {
-                unsigned what = random_.below(2) ? random_.below(2)
-                                                 : random_.below(static_cast<unsigned>(act::all));
-                plan_[f].push_back(
-                    {static_cast<act>(what), random_.below(points), random_.below(points)});
-            }
-        }
-        asks_first_ = random_.below(2);
-        return n;
+private:
+    void draw_setup(source&) override {}
+
+    call planned(source& from, unsigned what) {
+        call c(setup_);
+        c.kind = kind_of<index_calls>(names[what]);
+        c.key = c.value = from.below(points);
+        c.size = 1;
+        c.how = from.below(points); // of select
+        c.other = c.key + c.how; // of count_range
+        return c;
     }
 
-    void build() override {
-        index_ = static_cast<lath_index*>(sched_alloc(sizeof(lath_index), 64, 0));
-        if (lath_index_init(index_, &config_))
-            sched_fail("lath_index_init failed", nullptr, nullptr);
-        for (unsigned key : items_) {
-            lath_item it{key, 1, key};
-            lath_index_insert_item(index_, &it, nullptr);
-        }
-        if (asks_first_) // all counts are valid then
-            lath_index_rank(index_, points);
+    unsigned draw_case(source& from) override {
+        setup_.together = setup_.ranks = true;
+        setup_.keys = {0, 1, points};
+        setup_.points = from.below(2);
+        setup_.config.layout = setup_.points ? LATH_POINTS : LATH_RANGES;
+        setup_.config.flags = LATH_RANKS | (from.below(2) ? LATH_NODE_EACH : 0);
+        for (unsigned i = 0, n = from.below(points); i < n; i++)
+            loaded_.push_back(planned(from, 0));
+        if (from.below(2)) // all counts are valid then
+            loaded_.push_back(planned(from, 2));
+        const unsigned fibers = 2 + from.below(2);
+        for (unsigned f = 0; f < fibers; f++)
+            for (unsigned i = 0, n = 1 + from.below(5); i < n; i++)
+                plan_[f].push_back(planned(from, from.below(from.below(2) ? 2 : 6)));
+        return fibers;
     }
 
-    void begin() override {
-        for (auto& h : history_)
-            h.clear();
-    }
-
-    void run(unsigned fiber) override {
-        for (const planned& p : plan_[fiber]) {
-            lath_item it{p.key, 1, p.key};
-            made m{p, sched_now(), 0, 0, 0};
-            switch (p.what) {
-            case act::insert:
-                m.result = lath_index_insert_item(index_, &it, nullptr);
-                break;
-            case act::erase:
-                m.result = lath_index_erase_item(index_, p.key, nullptr);
-                break;
-            case act::rank:
-                m.result = lath_index_rank(index_, p.key);
-                break;
-            case act::select:
-                m.result = lath_index_select(index_, p.key, &it);
-                m.found = it.key;
-                break;
-            case act::count_range:
-                m.result = lath_index_count_range(index_, p.key, p.key + p.size);
-                break;
-            default:
-                m.result = static_cast<std::int64_t>(lath_index_count(index_));
-            }
-            m.returned = sched_now();
-            history_[fiber].push_back(m);
-        }
-    }
-
-    std::string check() override {
-        char report[200] = "";
-        if (lath_index_verify(index_, 6, report, sizeof(report)))
-            return std::string("verify: ") + report;
-        if (sched_lost_nodes(index_))
+    std::string check_more(const calls::history<index_calls>& history) override {
+        if (sched_lost_nodes(it_->set()))
             return "nodes handed out but not in the tree";
-        gather();
-        for (const auto& h : history_)
-            for (const made& m : h) {
+        gather(history.calls());
+        for (const auto& made : made_)
+            for (const call& c : made) {
                 checked++;
-                if (!possible(m))
-                    return std::string(names[static_cast<unsigned>(m.call.what)]) +
+                if (!possible(c))
+                    return std::string(kind_at<index_calls>(c).name) +
                            ": no set of items has this answer";
             }
-        lath_index_fini(index_, nullptr, nullptr);
-        sched_free(index_);
-        if (sched_live_blocks())
-            return "blocks of memory that were not freed";
         return "";
     }
 
-    void print(std::FILE* out) const override {
-        std::fprintf(out, "layout %d, flags 0x%x%s, before:", config_.layout, config_.flags,
-                     asks_first_ ? ", counted" : "");
-        for (unsigned key : items_)
-            std::fprintf(out, " %u", key);
-        std::fputc('\n', out);
-        for (unsigned f = 0; f < plan_.size(); f++) {
-            for (const planned& p : plan_[f])
-                std::fprintf(out, "fiber %u: %s %u, %u\n", f, names[static_cast<unsigned>(p.what)],
-                             p.key, p.size);
-            for (const made& m : history_[f])
-                std::fprintf(out, "  [%llu-%llu] %s %u: %lld, found %llu\n",
-                             static_cast<unsigned long long>(m.called),
-                             static_cast<unsigned long long>(m.returned),
-                             names[static_cast<unsigned>(m.call.what)], m.call.key,
-                             static_cast<long long>(m.result),
-                             static_cast<unsigned long long>(m.found));
-        }
+    static bool is(const call& c, const char* name) {
+        return kind_at<index_calls>(c).name == std::string_view(name);
     }
 
-private:
     // The lives of items: the calls on one key that succeeded, in an order in which inserts and
     // erases alternate and no call stands before one that had returned when it began. Of the calls
     // that may come next, the one that returned first comes first. Where several may, each life
     // has the widest limits of them: which one it was is not known.
-    void gather() {
+    void gather(const std::vector<call>& history) {
         lives_.clear();
         for (unsigned key = 0; key < points; key++) {
-            std::vector<const made*> changes;
-            for (const auto& h : history_)
-                for (const made& m : h)
-                    if (m.call.key == key && m.call.what <= act::erase && !m.result)
-                        changes.push_back(&m);
+            std::vector<const call*> changes;
+            for (const call& c : history)
+                if (c.key == key && !c.ret)
+                    changes.push_back(&c);
             std::sort(changes.begin(), changes.end(),
-                      [](const made* a, const made* b) { return a->returned < b->returned; });
-            bool there = std::find(items_.begin(), items_.end(), key) != items_.end();
+                      [](const call* a, const call* b) { return a->returned < b->returned; });
+            bool there = before_.exact(key);
             if (there)
                 lives_.push_back({key, 0, 0, never, never});
             for (; !changes.empty(); there = !there) {
-                act wanted = there ? act::erase : act::insert;
-                std::uint64_t first_return = changes.front()->returned;
-                auto next = std::find_if(changes.begin(), changes.end(), [&](const made* m) {
-                    return m->call.what == wanted && m->called < first_return;
+                const char* wanted = names[there];
+                word first_return = changes.front()->returned;
+                auto next = std::find_if(changes.begin(), changes.end(), [&](const call* c) {
+                    return is(*c, wanted) && c->called < first_return;
                 });
                 if (next == changes.end())
                     sched_fail("inserts and erases of one key do not alternate", nullptr, nullptr);
-                std::uint64_t called = (*next)->called, returned = (*next)->returned;
-                for (const made* m : changes)
-                    if (m->call.what == wanted && m->called < first_return) {
-                        called = std::min(called, m->called);
-                        returned = std::max(returned, m->returned);
+                word called = (*next)->called, returned = (*next)->returned;
+                for (const call* c : changes)
+                    if (is(*c, wanted) && c->called < first_return) {
+                        called = std::min(called, c->called);
+                        returned = std::max(returned, c->returned);
                     }
                 if (there) {
                     lives_.back().erase_called = called;
@@ -199,60 +119,43 @@ private:
 
     struct bounds {
         std::int64_t least, most;
+        bool has(std::int64_t n) const { return least <= n && n <= most; }
     };
 
     // How many items of [from, to) a set of that call may have.
-    bounds number_of(unsigned from, unsigned to, const made& m) const {
+    bounds number_of(word from, word to, const call& c) const {
         std::array<bool, points> may{};
         bounds b{0, 0};
         for (const life& l : lives_) {
             if (l.key < from || l.key >= to)
                 continue;
-            b.least += l.insert_returned < m.called && l.erase_called > m.returned;
-            may[l.key] |= l.insert_called < m.returned && l.erase_returned > m.called;
+            b.least += l.insert_returned < c.called && l.erase_called > c.returned;
+            may[l.key] |= l.insert_called < c.returned && l.erase_returned > c.called;
         }
         b.most = std::count(may.begin(), may.end(), true);
         return b;
     }
 
-    bool possible(const made& m) const {
-        bounds b{};
-        switch (m.call.what) {
-        case act::rank:
-            b = number_of(0, m.call.key, m);
-            break;
-        case act::count_range:
-            b = number_of(m.call.key, m.call.key + m.call.size + 1, m);
-            break;
-        case act::count:
-            b = number_of(0, points, m);
-            break;
-        case act::select: {
-            if (m.result == -ENOENT)
-                return number_of(0, points, m).least <= m.call.key;
-            auto at = static_cast<unsigned>(m.found);
-            b = number_of(0, at, m);
-            return number_of(at, at + 1, m).most == 1 && b.least <= m.call.key &&
-                   m.call.key <= b.most;
-        }
-        default:
-            return true;
-        }
-        return b.least <= m.result && m.result <= b.most;
+    bool possible(const call& c) const {
+        if (is(c, "rank"))
+            return number_of(0, c.key, c).has(c.ret);
+        if (is(c, "count_range"))
+            return number_of(c.key, c.other + 1, c).has(c.ret);
+        if (is(c, "count"))
+            return number_of(0, points, c).has(c.ret);
+        if (is(c, "select") && c.ret == -ENOENT)
+            return number_of(0, points, c).least <= c.how;
+        if (is(c, "select"))
+            return number_of(c.got.key, c.got.key + 1, c).most == 1 &&
+                   number_of(0, c.got.key, c).has(c.how);
+        return true;
     }
 
-    random_source random_{};
-    lath_config config_ = LATH_CONFIG_INIT;
-    bool asks_first_ = false;
-    std::vector<unsigned> items_;
-    std::array<std::vector<planned>, 3> plan_;
-    std::array<std::vector<made>, 3> history_;
     std::vector<life> lives_;
-    lath_index* index_ = nullptr;
 };
 
 } // namespace
 
-std::unique_ptr<program> ranks_program() { return std::make_unique<ranks_scenarios>(); }
+std::unique_ptr<program> ranks_program() { return std::make_unique<ranks_program_>(); }
 
 } // namespace schedtest

@@ -21,10 +21,6 @@
 #ifndef LATHWORK_CXX_HOLE_HPP
 #define LATHWORK_CXX_HOLE_HPP
 
-#if __cplusplus <= 201703L
-#error "lathwork/cxx needs C++20: compile with -std=c++20"
-#endif
-
 #include "lathwork/cxx/index.hpp"
 #include "lathwork/hole.h"
 
@@ -82,11 +78,7 @@ public:
             run_ = next ? from_.at(next) : range{};
             return *this;
         }
-        iterator operator++(int) {
-            iterator old = *this;
-            ++*this;
-            return old;
-        }
+        iterator operator++(int) { return step_after(*this); }
         friend bool operator==(const iterator& a, const iterator& b) { return a.run_ == b.run_; }
         // Whether a shows a run before that of b; the one of b may have changed.
         friend bool operator<(const iterator& a, const iterator& b) {

@@ -42,10 +42,6 @@
 #ifndef LATHWORK_CXX_INDEX_HPP
 #define LATHWORK_CXX_INDEX_HPP
 
-#if __cplusplus <= 201703L
-#error "lathwork/cxx needs C++20: compile with -std=c++20"
-#endif
-
 #include "lathwork/cxx/detail/index_base.hpp"
 
 #include <algorithm>

@@ -13,10 +13,6 @@
 #ifndef LATHWORK_CXX_ITEMS_HPP
 #define LATHWORK_CXX_ITEMS_HPP
 
-#if __cplusplus <= 201703L
-#error "lathwork/cxx needs C++20: compile with -std=c++20"
-#endif
-
 #include "lathwork/cxx/detail/calls.hpp"
 #include "lathwork/error.h"
 #include "lathwork/index.h"
@@ -36,6 +32,7 @@
 #include <memory_resource>
 #include <new>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <stdexcept>
 #include <system_error>
@@ -250,6 +247,20 @@ std::size_t by_parts(std::size_t all, std::span<int> results, int code, Part par
     std::abort();
 }
 
+// it++ and it--.
+template <typename It>
+It step_after(It& it) {
+    It old = it;
+    ++it;
+    return old;
+}
+template <typename It>
+It step_back_after(It& it) {
+    It old = it;
+    --it;
+    return old;
+}
+
 // To algorithms older than std::ranges the iterators are input iterators: a second pass may see
 // other entries, and a vector that counts them first would not have room for all. std::prev() is
 // not for such: in libstdc++ it stops the program, at the end; in libc++ it would do nothing, so
@@ -307,6 +318,26 @@ public:
 private:
     std::uint32_t at_ = 0, count_ = 0; // the end: at_ == count_
     std::array<std::optional<Shown>, N> all_{};
+};
+
+// The entries within the bounds of an iterator that is at their end, as a view.
+template <typename Iterator>
+class view_of : public std::ranges::view_interface<view_of<Iterator>> {
+public:
+    using iterator = Iterator;
+    view_of() = default;
+    view_of(Iterator end, bool any) : end_(std::move(end)), any_(any) {}
+    iterator begin() const {
+        iterator it = end_;
+        if (any_)
+            it.begin();
+        return it;
+    }
+    iterator end() const { return end_; }
+
+private:
+    iterator end_;
+    bool any_ = false;
 };
 
 // std::reverse_iterator, but its -> steps back by --; the standard's calls std::prev().
@@ -750,5 +781,9 @@ private:
 };
 
 } // namespace lathwork
+
+template <typename Iterator>
+inline constexpr bool std::ranges::enable_borrowed_range<lathwork::detail::view_of<Iterator>> =
+    true;
 
 #endif // LATHWORK_CXX_ITEMS_HPP

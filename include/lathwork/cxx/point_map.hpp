@@ -94,7 +94,7 @@ public:
     using const_reverse_iterator = reverse_iterator;
     using reference = typename iterator::reference;
     using const_reference = reference;
-    using view = detail::map_view<iterator, table>;
+    using view = detail::view_of<iterator>;
     // What erase() hands back: true if the key was there; the value, until it is destroyed.
     using removed_value = typename table::gone;
     // What extract() hands back.
@@ -289,7 +289,7 @@ public:
     view within(K first, K end) const {
         if (!Compare{}(first, end))
             return view();
-        return view(table_.get(), {std::move(first), std::move(end)});
+        return view(iterator(table_.get(), {std::move(first), std::move(end)}), bool(table_));
     }
 
     // All entries / those with keys in [first, end), in order and in place: what it refers to stays
@@ -512,7 +512,7 @@ private:
         if (error_)
             table_.reset();
     }
-    view all() const { return view(table_.get(), {}); }
+    view all() const { return view(iterator(table_.get(), {}), bool(table_)); }
     iterator iterator_at(const K& key, bool behind) const {
         iterator at = end();
         if (table_)

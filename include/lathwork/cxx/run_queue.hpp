@@ -27,10 +27,6 @@
 #ifndef LATHWORK_CXX_RUN_QUEUE_HPP
 #define LATHWORK_CXX_RUN_QUEUE_HPP
 
-#if __cplusplus <= 201703L
-#error "lathwork/cxx needs C++20: compile with -std=c++20"
-#endif
-
 #include <lathwork/cxx/split_list.hpp>
 
 #include <concepts>

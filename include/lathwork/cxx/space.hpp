@@ -21,6 +21,7 @@
 #include "lathwork/space.h"
 
 #include <istream>
+#include <memory>
 #include <ostream>
 #include <string>
 
@@ -70,26 +71,16 @@ public:
         flag(how.fill, LATH_SPACE_FILL);
         in.rcu = how.rcu;
         in.allocator = how.allocator;
-        error_ = lath_space_create(&space_, &in);
-    }
-    space(space&& other) noexcept
-        : space_(std::exchange(other.space_, nullptr)),
-          error_(std::exchange(other.error_, -ENOMEM)) {}
-    space& operator=(space&& other) noexcept {
-        std::swap(space_, other.space_);
-        std::swap(error_, other.error_);
-        return *this;
-    }
-    ~space() {
-        detail::uncancelled end;
-        if (space_)
-            lath_space_destroy(space_);
+        lath_space* made = nullptr;
+        int error = lath_space_create(&made, &in);
+        space_.reset(made);
+        why_not_ = error ? error : -ENOMEM;
     }
 
     explicit operator bool() const { return space_ != nullptr; }
     // Why there is no space: 0 | -EINVAL (limits, unit) | -ENOMEM
-    int error() const { return error_; }
-    lath_space* native() const { return space_; }
+    int error() const { return space_ ? 0 : why_not_; }
+    lath_space* native() const { return space_.get(); }
 
     // Takes `size` addresses at a multiple of align (0: the unit). Errors: -ENOSPC | -EINVAL |
     // -ENOMEM
@@ -119,47 +110,47 @@ public:
     // Takes exactly this range: 0 | -EBUSY (a part is taken) | -EINVAL | -ENOSPC (the segment is
     // drained, or at its limit) | -ENOMEM
     result reserve(range where, std::uint64_t cookie = 0) {
-        return {space_ ? lath_space_reserve(space_, where.key, where.size, cookie) : -ENOMEM};
+        return {space_ ? lath_space_reserve(native(), where.key, where.size, cookie) : -ENOMEM};
     }
     // Frees, once: a second free of a block may be taken, and give it to two owners (space.h). Of
     // adjacent allocations, or a part of one: 0 | -EINVAL (a part is not allocated) | -ENOMEM
     result free(range where) {
-        return {space_ ? lath_space_free(space_, where.key, where.size) : -ENOMEM};
+        return {space_ ? lath_space_free(native(), where.key, where.size) : -ENOMEM};
     }
     // The allocation that contains this address, with its cookie.
     std::optional<entry<std::uint64_t>> owner(std::uint64_t address) const {
         lath_item item;
-        if (!space_ || lath_space_owner(space_, address, &item) != 0)
+        if (!space_ || lath_space_owner(native(), address, &item) != 0)
             return std::nullopt;
         return entry<std::uint64_t>{range::sized(item.key, item.size), item.value};
     }
 
     // The allocated and the free runs, in order. Each is read when an iterator reaches it. A run of
     // all 2^64 addresses has size 0, which no view shows.
-    run_view runs() const { return run_view({space_, lath_space_next}); }
-    run_view free_runs() const { return run_view({space_, lath_space_next_free}); }
+    run_view runs() const { return run_view({native(), lath_space_next}); }
+    run_view free_runs() const { return run_view({native(), lath_space_next_free}); }
 
     // Segments: add and segment_of return the number of one, or a negative errno: -EEXIST |
     // -ENOSPC | -EINVAL | -ENOMEM, or -ENOENT. The others: 0 | -ENOENT
     int add_segment(range where, std::uint64_t limit = 0) {
-        return space_ ? lath_space_add_segment(space_, where.key, where.size, limit) : -ENOMEM;
+        return space_ ? lath_space_add_segment(native(), where.key, where.size, limit) : -ENOMEM;
     }
     result limit_segment(unsigned int segment, std::uint64_t limit) {
-        return {space_ ? lath_space_limit_segment(space_, segment, limit) : -ENOENT};
+        return {space_ ? lath_space_limit_segment(native(), segment, limit) : -ENOENT};
     }
     result drain_segment(unsigned int segment, bool drain = true) {
-        return {space_ ? lath_space_drain_segment(space_, segment, drain ? 1 : 0) : -ENOENT};
+        return {space_ ? lath_space_drain_segment(native(), segment, drain ? 1 : 0) : -ENOENT};
     }
     // Also -EBUSY: it is not drained, or not empty.
     result remove_segment(unsigned int segment) {
-        return {space_ ? lath_space_remove_segment(space_, segment) : -ENOENT};
+        return {space_ ? lath_space_remove_segment(native(), segment) : -ENOENT};
     }
     int segment_of(std::uint64_t address) const {
-        return space_ ? lath_space_segment_of(space_, address) : -ENOENT;
+        return space_ ? lath_space_segment_of(native(), address) : -ENOENT;
     }
     std::optional<segment_stats> segment(unsigned int number) const {
         segment_stats s;
-        if (!space_ || lath_space_segment_stats(space_, number, &s) != 0)
+        if (!space_ || lath_space_segment_stats(native(), number, &s) != 0)
             return std::nullopt;
         return s;
     }
@@ -172,7 +163,7 @@ public:
             return to ? 0 : -EIO;
         };
         detail::guarded write(put, -EIO);
-        int error = space_ ? lath_space_save(space_, write, &write) : -ENOMEM;
+        int error = space_ ? lath_space_save(native(), write, &write) : -ENOMEM;
         write.rethrow();
         return {error};
     }
@@ -185,8 +176,8 @@ public:
         };
         detail::guarded read(get, -EIO);
         char report[200] = "";
-        int error =
-            space_ ? lath_space_load(space_, read, &read, cookie, report, sizeof report) : -ENOMEM;
+        int error = space_ ? lath_space_load(native(), read, &read, cookie, report, sizeof report)
+                           : -ENOMEM;
         read.rethrow();
         if (why)
             *why = report;
@@ -195,27 +186,33 @@ public:
 
     void trim() {
         if (space_)
-            lath_space_trim(space_);
+            lath_space_trim(native());
     }
     stats_type stats() const {
         stats_type s{};
         if (space_)
-            lath_space_get_stats(space_, &s);
+            lath_space_get_stats(native(), &s);
         return s;
     }
     // 0, or the number of a broken rule.
-    int verify() const { return space_ ? lath_space_verify(space_, nullptr, 0) : 0; }
+    int verify() const { return space_ ? lath_space_verify(native(), nullptr, 0) : 0; }
 
 private:
     hole_result take(std::uint64_t size, auto call, auto... args) {
         hole_result out{{-ENOMEM}, range::sized(0, size)};
         if (space_)
-            out.error = call(space_, args..., &out.where.key);
+            out.error = call(native(), args..., &out.where.key);
         return out;
     }
 
-    lath_space* space_ = nullptr;
-    int error_ = 0;
+    struct end {
+        void operator()(lath_space* gone) const {
+            detail::uncancelled here;
+            lath_space_destroy(gone);
+        }
+    };
+    std::unique_ptr<lath_space, end> space_;
+    int why_not_;
 };
 
 } // namespace lathwork

@@ -18,10 +18,6 @@
 // throws EBADF.
 #pragma once
 
-#if __cplusplus <= 201703L
-#error "lathwork/cxx needs C++20: compile with -std=c++20"
-#endif
-
 #include "lathwork/cxx/detail/calls.hpp"
 #include "lathwork/store.h"
 

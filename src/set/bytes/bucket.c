@@ -81,7 +81,8 @@ static void bucket_retired(struct lath_rcu_head *head)
 	lath_retired_end();
 }
 
-void lath_bucket_retire(struct bucket *bucket)
+/* Free a bucket after a grace period. */
+static void bucket_retire(struct bucket *bucket)
 {
 	LATH_ASSERT(bucket->gone); /* never changes back: needs no lock */
 	if (!READ_ONCE(bucket->set->retired))
@@ -515,7 +516,7 @@ int lath_bucket_replace(const struct place *place, u32 version, u64 word)
 	}
 	lath_spin_unlock(&bucket->lock);
 	if (!ret)
-		lath_bucket_retire(bucket);
+		bucket_retire(bucket);
 	return ret;
 }
 
@@ -583,7 +584,7 @@ int lath_bucket_change(struct bytes_set *set, const struct place *place, const s
 out:
 	lath_spin_unlock(&bucket->lock);
 	if (left)
-		lath_bucket_retire(bucket);
+		bucket_retire(bucket);
 	return ret;
 }
 

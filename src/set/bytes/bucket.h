@@ -109,9 +109,8 @@ struct bucket *lath_bucket_new(struct bytes_set *set, u32 count, u64 base);
 void lath_bucket_append(struct bytes_set *set, struct bucket *bucket, const struct layer *layer,
 			u64 value);
 void lath_bucket_sort_out(struct bytes_set *set, struct bucket *bucket);
-/* Free a bucket that no other thread has seen / after a grace period. */
+/* Free a bucket that no other thread has seen. */
 void lath_bucket_drop(struct bucket *bucket);
-void lath_bucket_retire(struct bucket *bucket);
 /* Insert into the bucket at a place: 0 | LOOK_AGAIN | -EEXIST (*there) | -ENOSPC: it must be
  * replaced by another one. In a call, in a section. */
 int lath_bucket_insert(struct bytes_set *set, const struct place *place, const struct want *want,

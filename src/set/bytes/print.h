@@ -67,8 +67,7 @@ static inline u32 place_insert(u64 *entry, u32 groups, u32 room, u32 hash, u64 v
 		i = (u32)__ffs64(prints_equal(prints, 0) | 1ull << 63) / 8;
 		if (likely(i < most))
 			break;
-		/* before the record is there: a lookup that misses the mark misses the record too
-		 */
+		/* before the record is there: a lookup without the mark misses the record too */
 		WRITE_ONCE(entry[group], prints | PASSED);
 		group = group_after(group, groups);
 		LATH_ASSERT(group != group_of(hash, groups)); /* all groups are full */

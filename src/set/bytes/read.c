@@ -131,8 +131,7 @@ static bool enter_layer(struct gather *g, struct layer *layer, bool near)
 	return true;
 }
 
-/* Go on in the layer above, behind the word that leads to this one. Returns false: there is none.
- */
+/* Go on in the layer above, behind the word that leads to this one. False: there is none. */
 static bool leave_layer(struct gather *g)
 {
 	struct layer *layer = g->layer, *above;

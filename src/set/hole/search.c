@@ -480,8 +480,7 @@ static bool leaf_promises(const struct search *s, struct node *leaf)
 	u64 before = READ_ONCE(own[GAP_ROOM]), last = READ_ONCE(leaf->last);
 	u64 behind = max(s->at, READ_ONCE(own[GAP_ROOM + 1]));
 
-	/* for the runs at the ends alignment is ignored, so the leaf may have no place after all
-	 */
+	/* for the runs at the ends alignment is ignored: the leaf may have no place after all */
 	return gap_lane(own, s->slot) >= s->need ||
 	       (before > s->at && before - s->at >= s->size - 1) ||
 	       (behind <= last && last - behind >= s->size - 1);

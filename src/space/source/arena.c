@@ -47,8 +47,7 @@ static unsigned int largest_block(u64 word, u64 *starts)
 
 	*starts = word;
 	while (c < 6) {
-		/* a block of twice the size begins where two stand side by side, the first aligned
-		 */
+		/* a block of twice the size begins where two are side by side, the first aligned */
 		u64 next = *starts & (*starts >> (1u << c)) & multiples[c + 1];
 
 		if (!next)
@@ -67,8 +66,7 @@ static u8 word_grade(u64 word)
 
 	if (!word)
 		return 0;
-	/* the most frequent word: free from some unit to its end, as searches from below leave it
-	 */
+	/* the most frequent word: free from some unit on, as searches from below leave it */
 	if (!(~word & (~word + 1)))
 		return (u8)(1 + 16 * __fls64(64 - fls64(~word)));
 	c = largest_block(word, &starts);
@@ -423,8 +421,7 @@ u64 lath_block_within(u64 n, u64 align)
 
 	LATH_ASSERT(n && align && !(align & (align - 1)));
 	/* from `whole` multiples of align in a row, 2^k are a naturally aligned block in any case
-	 * if whole >= 2^(k + 1) - 1; a run shorter than align begins at one, so it has its own size
-	 */
+	 * if whole >= 2^(k + 1) - 1; a run shorter than align begins at one: it has its own size */
 	return whole ? align << (fls64(whole + 1) - 2) : 1ull << (fls64(n) - 1);
 }
 
@@ -454,8 +451,7 @@ static bool place_in_runs(const struct arena *arena, const struct place *p, u64 
 	u64 block = min(lath_block_within(p->n, p->align), 64ull), seen = 0,
 	    words = ~lath_bytes_match(arena->grade, grade_needed(block)).lt;
 
-	/* what a run without such a block may have at most, from a multiple of align on, and at all
-	 */
+	/* what a run without such a block has at most, from a multiple of align on, and at all */
 	*most = (block > p->align ? 2 * block - p->align : block) - 1;
 	*longest = 2 * block - 2;
 	/* word by word, each run once: `seen` is where the last one ended */
@@ -484,8 +480,7 @@ static bool place_on_grid(const struct arena *arena, const struct place *p, u64 
 	unsigned int i, step = max((unsigned int)(p->align / 64), 1u);
 
 	*most = 0;
-	/* the words with a free unit at a multiple of align; above 64 units not every word has one
-	 */
+	/* the words with a free unit at a multiple of align; above 64 units some have none */
 	for (i = 0; i < ARENA_WORDS; i += step)
 		words |= (u64) !!(arena->map[i] & grid) << i;
 	for (words &= ~lath_ones((unsigned int)(p->first / 64)); words; words &= words - 1) {
@@ -555,8 +550,7 @@ static bool find_words(const struct arena *arena, u64 n, u64 *unit)
 	for (; starts; starts &= starts - 1) {
 		unsigned int from = __ffs64(starts), next = from + (unsigned int)(n / 64);
 
-		/* with a rest, the run does not reach the end of its alignment: next < ARENA_WORDS
-		 */
+		/* with a rest, the run ends before its alignment does: next < ARENA_WORDS */
 		if (!rest || ones(arena->map[next]) >= rest) {
 			*unit = 64ull * from;
 			return true;

@@ -7,8 +7,6 @@
  */
 #include "store/kv/kv.h"
 
-#include <time.h>
-
 #define EACH_BYTE 0x0101010101010101ull
 
 /* ---- 4 bits per character ---- */
@@ -149,14 +147,6 @@ int lath_value_build(struct lath_store *store, struct lath_store_key key,
 	if (size <= BARE_MAX)
 		return bare_build(store, change, size, word);
 	return record_build(store, key, change, size, word);
-}
-
-uint64_t lath_store_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
 void lath_value_drop(struct lath_store *store, u64 word)

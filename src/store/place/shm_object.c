@@ -545,7 +545,7 @@ int lath_shm_attach(const char *name, const struct lath_store_options *options, 
 
 void lath_shm_detach(struct lath_store *store)
 {
-	struct shm **at = &attached, *shm = shm_of(store);
+	struct shm **at = &attached, *shm = store->place_data;
 
 	lath_call_enter();
 	pthread_mutex_lock(&attached_lock);

@@ -13,6 +13,10 @@
 #ifndef LATHWORK_CXX_DETAIL_CALLS_HPP
 #define LATHWORK_CXX_DETAIL_CALLS_HPP
 
+#if __cplusplus <= 201703L
+#error "lathwork/cxx needs C++20: compile with -std=c++20"
+#endif
+
 #include <pthread.h>
 
 #include <chrono>

@@ -24,7 +24,6 @@
 #include <memory>
 #include <new>
 #include <optional>
-#include <ranges>
 #include <span>
 #include <utility>
 
@@ -95,11 +94,7 @@ public:
             fill(shown + 1);
         return *this;
     }
-    item_iterator operator++(int) {
-        item_iterator old = *this;
-        ++*this;
-        return old;
-    }
+    item_iterator operator++(int) { return step_after(*this); }
     // Before the first item it stays where it is.
     item_iterator& operator--() {
         if (ahead_.previous() || !list_ || (!ahead_.at_end() && key() == 0))
@@ -111,11 +106,7 @@ public:
             take(&to.item, 1);
         return *this;
     }
-    item_iterator operator--(int) {
-        item_iterator old = *this;
-        --*this;
-        return old;
-    }
+    item_iterator operator--(int) { return step_back_after(*this); }
     // Of positions: two items with one key are equal.
     friend bool operator==(const item_iterator& a, const item_iterator& b) {
         bool a_ends = a.ahead_.at_end(), b_ends = b.ahead_.at_end();
@@ -128,6 +119,8 @@ public:
 
     // Where the item starts. Not at the end.
     std::uint64_t key() const { return ahead_->key; }
+    // Go to the first item.
+    void begin() { fill(first_); }
     // Go to the first item that starts at or after key.
     void fill(std::uint64_t key) {
         taken_items<typename Items::word, Items::chunk> to;
@@ -152,28 +145,6 @@ private:
     read_ahead<kept, Items::chunk> ahead_;
 };
 
-// The items that start in [first, last], as a view.
-template <typename Items>
-class item_view : public std::ranges::view_interface<item_view<Items>> {
-public:
-    using iterator = item_iterator<Items>;
-    item_view() = default;
-    item_view(const handle& of, std::uint64_t first, std::uint64_t last)
-        : end_(of, first, last), first_(first), any_(of.list && first <= last) {}
-    iterator begin() const {
-        iterator it = end_;
-        if (any_)
-            it.fill(first_);
-        return it;
-    }
-    iterator end() const { return end_; }
-
-private:
-    iterator end_;
-    std::uint64_t first_ = 0;
-    bool any_ = false;
-};
-
 // What all containers share: looking, stepping, counting.
 template <typename Items>
 class index {
@@ -185,7 +156,7 @@ public:
     using const_iterator = iterator;
     using reverse_iterator = reversed<iterator>;
     using const_reverse_iterator = reverse_iterator;
-    using view = item_view<Items>;
+    using view = view_of<iterator>;
 
     // 0 | -EINVAL: the configuration | -ENOMEM, also of a container that was moved from. Unless it
     // is 0 the container is empty for readers, and writers get this error.
@@ -197,8 +168,8 @@ public:
     std::uint64_t size() const { return h_.list ? lath_index_count(h_.list) : 0; }
     bool empty() const { return size() == 0; }
 
-    iterator begin() const { return view(h_, 0, UINT64_MAX).begin(); }
-    iterator end() const { return view(h_, 0, UINT64_MAX).end(); }
+    iterator begin() const { return between(0, UINT64_MAX).begin(); }
+    iterator end() const { return iterator(h_, 0, UINT64_MAX); }
     iterator cbegin() const { return begin(); }
     iterator cend() const { return end(); }
     reverse_iterator rbegin() const { return reverse_iterator(end()); }
@@ -262,6 +233,10 @@ protected:
     index& operator=(index&&) noexcept = default;
     ~index() = default;
 
+    // The items that start in [first, last].
+    view between(std::uint64_t first, std::uint64_t last) const {
+        return {iterator(h_, first, last), h_.list && first <= last};
+    }
     static constexpr std::size_t step = 256; // elements of a batch per call of the index
     // out[i] = show(the item that covers points[i]), or nothing. Returns how many there were.
     template <typename Out, typename Show>
@@ -329,7 +304,7 @@ public:
         lath_item item{};
         if (!h_.list || lath_index_overlap_item(h_.list, where.key, where.size, &item) != 0)
             return {};
-        return view(h_, item.key, where.last());
+        return this->between(item.key, where.last());
     }
     view overlapping(std::uint64_t first, std::uint64_t end) const {
         return overlapping(range::between(first, end));
@@ -348,8 +323,5 @@ protected:
 } // namespace detail
 
 } // namespace lathwork
-
-template <typename Items>
-inline constexpr bool std::ranges::enable_borrowed_range<lathwork::detail::item_view<Items>> = true;
 
 #endif // LATHWORK_CXX_DETAIL_INDEX_BASE_HPP

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// lathwork/cxx/detail/map_iterator.hpp - positions and views of a point_map.
+// lathwork/cxx/detail/map_iterator.hpp - positions in a point_map, and entries in place.
 //
 // point_map.hpp includes it; a program has no reason to do so itself.
 //
-//   for (const auto& [key, value] : map.within(10, 20)) // a map_view of map_iterators
+//   for (const auto& [key, value] : map.within(10, 20)) // a view_of<map_iterator>
 //       use(key, value);
 //
 // Errors: none.
@@ -20,6 +20,7 @@
 #include <memory>
 #include <optional>
 #include <ranges>
+#include <type_traits>
 #include <utility>
 
 namespace lathwork::detail {
@@ -136,11 +137,7 @@ public:
         fill(last, true);
         return *this;
     }
-    map_iterator operator++(int) {
-        map_iterator old = *this;
-        ++*this;
-        return old;
-    }
+    map_iterator operator++(int) { return step_after(*this); }
     // Before the first entry it stays where it is.
     map_iterator& operator--() {
         if (ahead_.previous() || !table_)
@@ -153,11 +150,7 @@ public:
             ahead_.show(f);
         return *this;
     }
-    map_iterator operator--(int) {
-        map_iterator old = *this;
-        --*this;
-        return old;
-    }
+    map_iterator operator--(int) { return step_back_after(*this); }
     // Of positions: two entries with one key are equal.
     friend bool operator==(const map_iterator& a, const map_iterator& b) {
         return a.at_end() || b.at_end() ? a.at_end() == b.at_end() : a.key() == b.key();
@@ -198,27 +191,6 @@ private:
     const Table* table_ = nullptr;
     bounds within_;
     entries_ahead<K, V, Table> ahead_;
-};
-
-// The entries between two keys, as a view.
-template <typename Iterator, typename Table>
-class map_view : public std::ranges::view_interface<map_view<Iterator, Table>> {
-public:
-    using iterator = Iterator;
-    map_view() = default;
-    map_view(const Table* of, typename Iterator::bounds within)
-        : end_(of, std::move(within)), any_(of) {}
-    iterator begin() const {
-        iterator it = end_;
-        if (any_)
-            it.begin();
-        return it;
-    }
-    iterator end() const { return end_; }
-
-private:
-    iterator end_;
-    bool any_ = false;
 };
 
 // The entries of a table between two keys, in place: values in boxes, and keys that a box has, are
