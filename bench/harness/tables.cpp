@@ -19,15 +19,16 @@ table scan_table();
 #endif
 table sort_table();
 table store_table();
+table values_table();
 
 std::vector<table> all_tables() {
     return {
-        ranges_table(),        index_table(), ranks_table(),  interval_table(), locks_table(),
-        address_space_table(), iova_table(),  blocks_table(), bytes_table(),
+        ranges_table(), index_table(),         values_table(), ranks_table(),  interval_table(),
+        locks_table(),  address_space_table(), iova_table(),   blocks_table(), bytes_table(),
 #ifdef LATH_TABLE_SCAN
         scan_table(),
 #endif
-        sort_table(),          store_table(),
+        sort_table(),   store_table(),
     };
 }
 

@@ -42,6 +42,18 @@ SECTIONS = {
                  ("from empty to {n} keys, 2 threads", "fill/*/2", "time")],
         "kinds": ("Keys", "time", ["insert", "turn", "lookup", "lookup-dep", "miss", "lookup-batch", "miss-batch", "scan100", "erase"]),
     },
+    "values": {
+        "title": "Structs and texts",
+        "job": "a map of structs of 8 to 64 bytes, of texts, or under texts, in one thread",
+        "why": "A struct lies in the leaf, its words but the first in a row behind all pairs: a find waits for one line more than with "
+               "numbers. Texts are in boxes, each an allocation with a head for the readers: iterators, which copy them, and the end of "
+               "such a map take longer than a btree's.",
+        "headline": [("Structs of 32 bytes, {n} keys: find", "hit/32/*", "time"), ("Structs of 32 bytes, {n} keys: insert", "fill/32/*", "time")],
+        "bars": [("find, 32 bytes, {n}", "hit/32/*", "time"), ("insert, 32 bytes, {n}", "fill/32/*", "time"), ("100 entries, 32 bytes, {n}", "scan/32/*", "time"),
+                 ("walk, 32 bytes, {n}", "walk/32/*", "time"), ("copy, 32 bytes, {n}", "copy/32/*", "time"),
+                 ("bytes an entry, 32 bytes, {n}", "bytes/32/*", "bytes"), ("find by a text, {n}", "hit/texts/*", "time"),
+                 ("walk by texts, {n}", "walk/texts/*", "time"), ("end, texts, {n}", "end/texts/*", "time")],
+    },
     "ranks": {
         "title": "Ranks",
         "job": "order statistics: how many keys are below one, which is the n-th, how many are in a range",
