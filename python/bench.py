@@ -2,11 +2,15 @@
 """bench.py [--n N] [--rounds N] [--quick] [CASE...]: lathwork beside sortedcontainers and intervaltree.
 
 Each case runs in rounds; in a round both do the same work, one after the other. Printed are the medians of both and
-of the ratio of each round, with its least and greatest value. A bar is the least ratio aimed at.
+of the ratio of each round, with its least and greatest value. A bar is the least ratio aimed at. Times are of the
+processor.
 """
 import argparse
+import datetime
+import decimal
 import functools
 import gc
+import operator
 import random
 import statistics
 import sys
@@ -22,9 +26,9 @@ PEERS = {"sortedcontainers": sortedcontainers, "intervaltree": intervaltree}
 CASES = {}
 
 
-def case(name, bar=None, peer="sortedcontainers"):
+def case(name, bar=None, peer="sortedcontainers", kind="int"):
     def register(function):
-        CASES[name] = (function, bar, peer)
+        CASES[name] = (function, bar, peer, kind)
         return function
 
     return register
@@ -32,184 +36,235 @@ def case(name, bar=None, peer="sortedcontainers"):
 
 def clock(work):
     gc.collect()
-    begin = time.perf_counter()
+    begin = time.process_time()
     work()
-    return time.perf_counter() - begin
+    return time.process_time() - begin
+
+
+@functools.total_ordering
+class Thing:
+    """An object with its own order."""
+
+    __slots__ = ("number",)
+
+    def __init__(self, number):
+        self.number = number
+
+    def __lt__(self, other):
+        return self.number < other.number
+
+    def __eq__(self, other):
+        return self.number == other.number
+
+    def __hash__(self):
+        return hash(self.number)
+
+
+DAY = datetime.datetime(2024, 1, 1)
+KINDS = {  # the key of a number below 2^61
+    "int": lambda n: n,
+    "float": lambda n: n * .5,
+    "str of 6": lambda n: f"{n % 36**6:06x}"[-6:],
+    "str of 20": lambda n: f"user:{n % 10**15:015d}",
+    "tuple": lambda n: (n >> 51, n % 7, n),
+    "datetime": lambda n: DAY + datetime.timedelta(microseconds=n % 10**15),
+    "aware": lambda n: (DAY + datetime.timedelta(microseconds=n % 10**15)).replace(tzinfo=datetime.timezone.utc),
+    "Decimal": lambda n: decimal.Decimal(n) / 100,
+    "object": Thing,
+    "int, key function": lambda n: n,
+}
 
 
 class Data:
-    """Random keys, made once per size."""
+    """Random keys of a kind, made once per size."""
 
-    def __init__(self, n):
-        random.seed(n)
-        self.n = n
-        self.keys = random.sample(range(-(1 << 61), 1 << 61), n)
-        self.order = random.sample(self.keys, n)
+    def __init__(self, n, kind):
+        rand = random.Random(n)
+        make, self.n = KINDS[kind], n
+        self.key = (lambda value: -value) if "function" in kind else None
+        numbers = rand.sample(range(1 << 61), 2 * n)
+        self.keys = list(dict.fromkeys(map(make, numbers[:n])))
         self.pairs = [(key, i) for i, key in enumerate(self.keys)]
-        self.array = numpy.array(self.keys, dtype=numpy.int64)
-        self.order_array = numpy.array(self.order, dtype=numpy.int64)
-        self.values = numpy.arange(n, dtype=numpy.int64)
-        self.some = self.order[: max(1, n // 10)]
-        self.fresh = [key ^ 1 for key in self.some]
-        self.length = 5 * (1 << 62) // n  # of intervals: each point is in five
-        self.text = [f"user:{key & 0xFFFFFFFFFF:010x}" for key in self.keys]
+        order = rand.sample(numbers[:n], min(n, 10**5))
+        self.again = [make(number) for number in order]  # separate objects, as keys that were read or computed are
+        self.gone = list(dict.fromkeys(self.again))
+        self.absent = [make(number) for number in numbers[n:][: 10**5]]
+        self.half = self.keys[: n // 2] + self.absent[: n // 2]
+        self.places = [rand.randrange(len(self.keys)) for _ in range(20000)]
+        self.numbers, self.length = numbers[:n], 5 * (1 << 61) // n  # of intervals: each point is in five
+
+
+def each(call, values):
+    """Seconds per call."""
+    def work():
+        for value in values:
+            call(value)
+    return clock(work) / len(values)
+
+
+def made_dict(module, data, pairs=()):
+    return module.SortedDict(data.key, pairs)
 
 
 # A case returns the seconds of one round per element; `module` is lathwork or its peer.
-@case("SortedDict of pairs, bulk", 5)
-def bulk(module, data):
-    return clock(lambda: module.SortedDict(data.pairs)) / data.n
+def build_dict(module, data):
+    return clock(lambda: made_dict(module, data, data.pairs)) / data.n
 
 
-@case("SortedList of ints, bulk", None)
-def bulk_list(module, data):
-    return clock(lambda: module.SortedList(data.keys)) / data.n
-
-
-@case("SortedDict, d[k] = v", 10)
-def insert(module, data):
-    made = module.SortedDict()
+def set_new(module, data):
+    made = made_dict(module, data)
 
     def work():
         for key in data.keys:
-            made[key] = key
-
+            made[key] = 1
     return clock(work) / data.n
 
 
-@case("SortedList, add", None)
-def add(module, data):
-    made = module.SortedList()
+def look_up(module, data):
+    made = made_dict(module, data, data.pairs)
 
     def work():
-        for key in data.keys:
-            made.add(key)
+        for key in data.again:
+            made[key]
+    return clock(work) / len(data.again)
 
-    return clock(work) / data.n
+
+def look_up_absent(module, data):
+    made = made_dict(module, data, data.pairs)
+
+    def work():
+        for key in data.absent:
+            key in made
+    return clock(work) / len(data.absent)
 
 
-@case("SortedDict, del d[k]", 6)
 def delete(module, data):
-    made = module.SortedDict(data.pairs)
+    made = made_dict(module, data, data.pairs)
 
     def work():
-        for key in data.order:
+        for key in data.gone:
             del made[key]
-
-    return clock(work) / data.n
-
-
-@case("SortedDict, d[k]", 1.3)
-def get(module, data):
-    made = module.SortedDict(data.pairs)
-    keys = [key + 0 for key in data.order]  # separate objects, as keys that were read or computed are
-
-    def work():
-        for key in keys:
-            made[key]
-
-    return clock(work) / data.n
+    return clock(work) / len(data.gone)
 
 
-@case("SortedDict, d[k] with the key's own object", None)
-def get_same(module, data):
-    made = module.SortedDict(data.pairs)
-
-    def work():
-        for key in data.order:
-            made[key]
-
-    return clock(work) / data.n
+def pop_first(module, data):
+    return each(made_dict(module, data, data.pairs).popitem, [0] * (len(data.keys) // 2))
 
 
-@case("insert_many of arrays / d[k] = v", 12)
-def batch_insert(module, data):
-    made = module.SortedDict()
-    if module is lathwork:
-        return clock(lambda: made.insert_many(data.array, data.values)) / data.n
-    return insert(module, data)
+def items(module, data):
+    made = made_dict(module, data, data.pairs)
+    return clock(lambda: [None for _ in made.items()]) / data.n
 
 
-@case("get_ints of arrays / d[k]", None)
-def batch_get(module, data):
-    made = module.SortedDict(data.pairs)
-    if module is lathwork:
-        return clock(lambda: made.get_ints(data.order_array)) / data.n
-
-    def work():
-        numpy.fromiter((made[key] for key in data.order), dtype=numpy.int64, count=data.n)
-
-    return clock(work) / data.n
-
-
-@case("erase_many of arrays / del d[k]", None)
-def batch_erase(module, data):
-    if module is not lathwork:
-        return delete(module, data)
-    made = module.SortedDict(data.pairs)
-    return clock(lambda: made.erase_many(data.order_array)) / data.n
-
-
-@case("SortedDict, iteration", None)
-def iterate(module, data):
-    made = module.SortedDict(data.pairs)
-
-    def work():
-        for _ in made.items():
-            pass
-
-    return clock(work) / data.n
-
-
-@case("SortedDict, irange of 100", None)
 def irange(module, data):
-    made = module.SortedDict(data.pairs)
-    keys = sorted(data.keys)
-    starts = [random.randrange(max(1, data.n - 100)) for _ in range(2000)]
+    made, order = made_dict(module, data, data.pairs), sorted(data.keys, key=data.key)
+    return each(lambda at: list(made.irange(order[at], order[min(at + 99, len(order) - 1)])), data.places[:2000])
+
+
+def made_list(module, data):
+    return module.SortedList(data.keys, key=data.key)
+
+
+def build_list(module, data):
+    return clock(lambda: made_list(module, data)) / data.n
+
+
+def add(module, data):
+    return each(module.SortedList(key=data.key).add, data.keys)
+
+
+def remove(module, data):
+    return each(made_list(module, data).remove, data.gone)
+
+
+def by_position(module, data):
+    return each(made_list(module, data).__getitem__, data.places)
+
+
+def iterate(module, data):
+    made = made_list(module, data)
+    return clock(lambda: [None for _ in made]) / data.n
+
+
+def slice_all(module, data):
+    made = made_list(module, data)
+    return clock(lambda: made[:]) / data.n
+
+
+def operate(operator):
+    def run(module, data):
+        one, other = (module.SortedSet(keys, key=data.key) for keys in (data.keys, data.half))
+        return clock(lambda: operator(one, other)) / data.n
+    return run
+
+
+ROWS = {  # bar: of Decimal, objects and a key function 1 instead of more
+    "SortedDict of pairs": (build_dict, .95), "d[k] = v, new": (set_new, 1.5), "d[k]": (look_up, .95), "k in d, absent": (look_up_absent, .95),
+    "del d[k]": (delete, 1.5), "d.popitem(0)": (pop_first, 1.5), "d.items()": (items, .95), "d.irange of 100": (irange, .95),
+    "SortedList of values": (build_list, .95), "list.add": (add, 1.5), "list.remove": (remove, 1.5), "list[i]": (by_position, 1.5),
+    "for k in list": (iterate, .95), "list[:]": (slice_all, .95), "set | set": (operate(operator.or_), .95), "set & set": (operate(operator.and_), .95),
+}
+for row, (function, bar) in ROWS.items():
+    for kind in KINDS:
+        slow = kind in ("Decimal", "object", "int, key function")
+        fast = kind in ("int", "float") and function in (set_new, delete, add, remove)
+        case(f"{row} ({kind})", (1 if slow else 5 if fast else bar) if bar > 1 else bar, kind=kind)(function)
+
+
+def of_map(name, bar=None):
+    """A case of Map beside one of SortedDict of the peer."""
+    def register(function):
+        def run(module, data):
+            arrays = numpy.array(data.keys, dtype=numpy.int64)
+            return function(module.Map if module is lathwork else module.SortedDict, data, arrays)
+        return case(name, bar, kind="int")(run)
+    return register
+
+
+@of_map("Map, m[k] = v", 10)
+def map_insert(kind, data, _):
+    made = kind()
 
     def work():
-        for start in starts:
-            list(made.irange(keys[start], keys[min(start + 99, data.n - 1)]))
-
-    return clock(work) / len(starts)
-
-
-@case("SortedList, by position", None)
-def position(module, data):
-    made = module.SortedList(data.keys)
-    places = [random.randrange(data.n) for _ in range(20000)]
-
-    def work():
-        for place in places:
-            made[place]
-
-    return clock(work) / len(places)
-
-
-@case("SortedDict of str, bulk", None)
-def bulk_text(module, data):
-    return clock(lambda: module.SortedDict(zip(data.text, data.keys))) / data.n
-
-
-@case("SortedDict of str, d[k] = v", None)
-def insert_text(module, data):
-    made = module.SortedDict()
-
-    def work():
-        for key in data.text:
-            made[key] = key
-
+        for key in data.keys:
+            made[key] = 1
     return clock(work) / data.n
+
+
+@of_map("Map, m[k]")
+def map_get(kind, data, _):
+    made = kind(data.pairs)
+
+    def work():
+        for key in data.again:
+            made[key]
+    return clock(work) / len(data.again)
+
+
+@of_map("Map, insert_many / d[k] = v", 12)
+def map_insert_many(kind, data, keys):
+    made = kind()
+    if kind is not lathwork.Map:
+        return set_new(sortedcontainers, data)
+    return clock(lambda: made.insert_many(keys, keys)) / data.n
+
+
+@of_map("Map, get_ints / d[k]")
+def map_get_many(kind, data, keys):
+    made = kind(data.pairs)
+    if kind is lathwork.Map:
+        return clock(lambda: made.get_ints(keys)) / data.n
+    return each(made.__getitem__, data.keys)
 
 
 @functools.lru_cache
-def data_of(n):
-    return Data(n)
+def data_of(n, kind="int"):
+    return Data(n, kind)
 
 
 @case("IntervalTree of Intervals, bulk", 50, "intervaltree")
 def tree_bulk(module, data):
-    intervals = [module.Interval(key, key + data.length, i) for i, key in enumerate(data.keys)]
+    intervals = [module.Interval(key, key + data.length, i) for i, key in enumerate(data.numbers)]
     return clock(lambda: module.IntervalTree(intervals)) / data.n
 
 
@@ -217,12 +272,12 @@ def tree_bulk(module, data):
 def tree_of(module, n):
     """Built once, as that takes intervaltree half a minute for a million."""
     data = data_of(n)
-    return module.IntervalTree([module.Interval(key, key + data.length, i) for i, key in enumerate(data.keys)])
+    return module.IntervalTree([module.Interval(key, key + data.length, i) for i, key in enumerate(data.numbers)])
 
 
 def ask(module, data, question):
     tree = tree_of(module, data.n)
-    points = random.Random(7).sample(data.keys, min(2000, data.n))
+    points = random.Random(7).sample(data.numbers, min(2000, data.n))
 
     def work():
         for point in points:
@@ -258,8 +313,8 @@ def seconds(value):
 
 
 def measure(name, n, rounds):
-    function, bar, peer = CASES[name]
-    data = data_of(n)
+    function, bar, peer, kind = CASES[name]
+    data = data_of(n, kind)
     ours, theirs = [], []
     for turn in range(rounds):
         for module in (lathwork, PEERS[peer]) if turn % 2 else (PEERS[peer], lathwork):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
-"""bench_threads.py [--n N] [--rounds N]: lookups by one thread and by two in one container of lathwork, and in
-one of sortedcontainers behind a lock.
+"""bench_threads.py [--n N] [--rounds N]: lookups by one thread and by two in one Map, and in
+a SortedDict of sortedcontainers behind a lock.
 
 Printed are the nanoseconds of wall time per lookup, of all threads together, and the processor time of one lookup.
 Rounds are short and the best one counts, so that other work on the machine disturbs few. Each thread has its own keys
@@ -64,18 +64,18 @@ def main():
     random.seed(1)
     keys = random.sample(range(1 << 61), args.n)
     texts = [f"user:{key:016x}" for key in keys]
-    numbers = lathwork.SortedDict((key, i) for i, key in enumerate(keys))
+    numbers = lathwork.Map((key, i) for i, key in enumerate(keys))
     cases = {
         "int keys, int values": (numbers, keys),
-        "int keys, d[k]": (numbers, keys),
-        "int keys, objects": (lathwork.SortedDict((key, object()) for key in keys), keys),
-        "str keys": (lathwork.SortedDict((key, i) for i, key in enumerate(texts)), texts),
+        "int keys, m[k]": (numbers, keys),
+        "int keys, objects": (lathwork.Map((key, object()) for key in keys), keys),
+        "str keys": (lathwork.Map((key, i) for i, key in enumerate(texts)), texts),
         "sortedcontainers, a lock": (Locked(sortedcontainers.SortedDict((key, i) for i, key in enumerate(keys))), keys),
     }
     gil = getattr(sys, "_is_gil_enabled", lambda: True)()
     print(f"Python {sys.version.split()[0]}, {'with' if gil else 'without'} GIL, n = {args.n}; one thread, two, times as many lookups")
     for name, (container, given) in cases.items():
-        rounds = [[look_up(container, given, threads, "d[k]" in name) for threads in (1, 2)] for _ in range(args.rounds)]
+        rounds = [[look_up(container, given, threads, "m[k]" in name) for threads in (1, 2)] for _ in range(args.rounds)]
         wall, busy = ([min(row[threads][which] for row in rounds) for threads in (0, 1)] for which in (0, 1))
         print(f"{name:26} {wall[0]:6.0f} ns {wall[1]:6.0f} ns {wall[0] / wall[1]:5.2f}x   busy {busy[0]:6.0f} ns {busy[1]:6.0f} ns", flush=True)
 

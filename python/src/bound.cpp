@@ -62,7 +62,8 @@ nb::object whole(PyObject* number, const char* method) {
 nb::object number_of(PyObject* bound) {
     KeyView view(bound);
 
-    refuse_unordered(Kind::none, view);
+    if (view.nan)
+        raise(PyExc_ValueError, "NaN has no place in an order");
     if (view.plain && (PyLong_Check(view.plain) || PyFloat_Check(view.plain)))
         return nb::borrow(view.plain);
     if (!is_rational(bound))

@@ -3,7 +3,6 @@
 
 #include <bit>
 #include <cmath>
-#include <cstring>
 
 namespace lathpy {
 
@@ -65,52 +64,32 @@ bool is_nan(PyObject* number) {
     return !equal;
 }
 
-// The value of an int or a float. Beyond the doubles it is infinite.
-double as_double(PyObject* number) {
-    if (PyFloat_Check(number))
-        return PyFloat_AsDouble(number);
+Code ceiling_code(double number) {
+    if (number >= two63)
+        return {~0ull, false, true};
+    if (number < -two63)
+        return {0, false, false};
+    double whole = std::ceil(number);
+    return whole >= two63 ? Code{~0ull, false, true}
+                          : Code{integer_code(static_cast<int64_t>(whole)), whole == number, false};
+}
+
+// Of an int among doubles.
+Code double_code(PyObject* number) {
+    int over = 0;
     double value = PyLong_AsDouble(number);
     if (value == -1.0 && PyErr_Occurred()) {
         PyErr_Clear();
-        int over = 0;
         (void)PyLong_AsLongLongAndOverflow(number, &over);
-        value = over < 0 ? -HUGE_VAL : HUGE_VAL;
+        return {real_code(over < 0 ? -HUGE_VAL : HUGE_VAL) + (over < 0), false, false};
     }
-    return value;
-}
-
-uint64_t floor_code(double number) {
-    if (number >= two63)
-        return ~0ull;
-    if (number < -two63)
-        return 0;
-    return integer_code(static_cast<int64_t>(std::floor(number)));
-}
-
-Code encode_integer(const KeyView& view) {
-    if (PyLong_Check(view.plain)) {
-        int over = 0;
-        long long number = PyLong_AsLongLongAndOverflow(view.plain, &over);
-        if (over)
-            return {over > 0 ? ~0ull : 0, false};
-        return {integer_code(number), view.exact};
-    }
-    return {floor_code(as_double(view.plain)), false};
-}
-
-Code encode_real(const KeyView& view) {
-    double number = as_double(view.plain);
-    bool exact = PyFloat_CheckExact(view.key) && !(number == 0 && std::signbit(number));
-    return {real_code(number), exact};
-}
-
-Code encode_bytes(const char* data, size_t size, size_t depth, bool exact) {
-    size_t left = size - depth;
-    uint64_t code = 0;
-
-    std::memcpy(&code, data + depth, left < level_bytes ? left : level_bytes);
-    code = __builtin_bswap64(code) | (left <= level_bytes ? left : level_bytes + 1);
-    return {code, exact && left <= level_bytes && depth == 0};
+    nb::object near = nb::steal(PyFloat_FromDouble(value));
+    if (!near.is_valid())
+        throw nb::python_error();
+    if (PyObject_RichCompareBool(near.ptr(), number, Py_EQ) == 1)
+        return {real_code(value), true, false};
+    return {real_code(value) + (PyObject_RichCompareBool(near.ptr(), number, Py_LT) == 1), false,
+            false};
 }
 
 } // namespace
@@ -120,16 +99,6 @@ void* comparison_of(PyTypeObject* type) { return PyType_GetSlot(type, Py_tp_rich
 #else
 void* comparison_of(PyTypeObject* type) { return reinterpret_cast<void*>(type->tp_richcompare); }
 #endif
-
-void tell_incomparable(PyObject* a, PyObject* b) {
-    if (!PyErr_ExceptionMatches(PyExc_ValueError))
-        return;
-    nb::python_error raised;
-    if (numpy_item(a).is_valid() || numpy_item(b).is_valid())
-        PyErr_Format(PyExc_TypeError, "%R and %R do not compare", a, b);
-    else
-        raised.restore();
-}
 
 KeyView::KeyView(PyObject* key) : key(key), plain(key), exact(exact_type(key) != nullptr) {
     if (!exact) {
@@ -141,9 +110,7 @@ KeyView::KeyView(PyObject* key) : key(key), plain(key), exact(exact_type(key) !=
                 plain = nullptr;
         }
     }
-    if (!plain && !made.is_valid())
-        write_shape();
-    if (!plain && !shape)
+    if (!plain)
         nan = is_number(Py_TYPE(key)) && is_nan(key);
     else if (plain && PyFloat_Check(plain))
         nan = std::isnan(PyFloat_AsDouble(plain));
@@ -167,7 +134,7 @@ const char* utf8_of(PyObject* text, Py_ssize_t* size) {
 
 Kind kind_of(const KeyView& view) {
     if (!view.plain)
-        return view.shape ? Kind{view.shape} : Kind::object;
+        return Kind::none;
     if (PyLong_Check(view.plain))
         return Kind::integer;
     if (PyFloat_Check(view.plain))
@@ -175,76 +142,26 @@ Kind kind_of(const KeyView& view) {
     return PyUnicode_Check(view.plain) ? Kind::text : Kind::bytes;
 }
 
-bool encodable(Kind kind, const KeyView& view) {
-    Py_ssize_t size;
-
-    if (kind == Kind::object)
-        return true;
-    if (kind > Kind::object)
-        return view.shape && shapes_agree(static_cast<uint64_t>(kind), view.shape);
-    if (!view.plain || view.nan)
-        return false;
-    switch (kind) {
-    case Kind::integer:
-    case Kind::real:
-        return PyLong_Check(view.plain) || PyFloat_Check(view.plain);
-    case Kind::text:
-        return PyUnicode_Check(view.plain) && utf8_of(view.plain, &size);
-    default:
-        return PyBytes_Check(view.plain);
+Code encode(Kind kind, const KeyView& view) {
+    if (PyFloat_Check(view.plain)) {
+        double number = PyFloat_AsDouble(view.plain);
+        return kind == Kind::real ? Code{real_code(number), true, false} : ceiling_code(number);
     }
-}
-
-Code encode(Kind kind, const KeyView& view, size_t depth) {
-    Py_ssize_t size;
-    const char* text;
-    char* bytes;
-
-    switch (kind) {
-    case Kind::integer:
-        return encode_integer(view);
-    case Kind::real:
-        return encode_real(view);
-    case Kind::text:
-        text = PyUnicode_AsUTF8AndSize(view.plain, &size);
-        if (!text)
-            throw nb::python_error();
-        return encode_bytes(text, static_cast<size_t>(size), depth, view.exact);
-    case Kind::bytes:
-        if (PyBytes_AsStringAndSize(view.plain, &bytes, &size))
-            throw nb::python_error();
-        return encode_bytes(bytes, static_cast<size_t>(size), depth, view.exact);
-    case Kind::object:
-        return {0, false};
-    default:
-        return encode_bytes(view.data, view.size, depth, false);
-    }
-}
-
-void refuse_unordered(Kind kind, const KeyView& view) {
-    if (view.nan)
-        raise(PyExc_ValueError, "NaN has no place in an order");
-    if (kind == Kind::text && view.plain && PyUnicode_Check(view.plain) && !encodable(kind, view))
-        encode(kind, view, 0); // throws the UnicodeEncodeError
+    if (kind == Kind::real)
+        return double_code(view.plain);
+    int over = 0;
+    int64_t number = PyLong_AsLongLongAndOverflow(view.plain, &over);
+    return over ? Code{over > 0 ? ~0ull : 0, false, over > 0}
+                : Code{integer_code(number), true, false};
 }
 
 nb::object decode(Kind kind, uint64_t code) {
-    PyObject* key;
-    char data[8];
-    uint64_t bytes = __builtin_bswap64(code);
+    PyObject* number = kind == Kind::integer ? PyLong_FromLongLong(integer_of(code))
+                                             : PyFloat_FromDouble(real_of(code));
 
-    std::memcpy(data, &bytes, sizeof(data));
-    if (kind == Kind::integer)
-        key = PyLong_FromLongLong(integer_of(code));
-    else if (kind == Kind::real)
-        key = PyFloat_FromDouble(real_of(code));
-    else if (kind == Kind::text)
-        key = PyUnicode_DecodeUTF8(data, static_cast<Py_ssize_t>(code & 7), "strict");
-    else
-        key = PyBytes_FromStringAndSize(data, static_cast<Py_ssize_t>(code & 7));
-    if (!key)
+    if (!number)
         throw nb::python_error();
-    return nb::steal(key);
+    return nb::steal(number);
 }
 
 } // namespace lathpy

@@ -5,10 +5,10 @@
 //
 // Bounds: bound.hpp.
 #include "bound.hpp"
+#include "held.hpp"
 #include "interval_table.hpp"
 #include "memory.hpp"
 #include "modules.hpp"
-#include "sorted.hpp"
 #include "visit.hpp"
 
 #include <lathwork/interval.h>

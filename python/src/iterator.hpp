@@ -5,7 +5,8 @@
 #pragma once
 
 #include "held.hpp"
-#include "sorted_type.hpp"
+#include "object.hpp"
+#include "visit.hpp"
 
 #include <optional>
 #include <utility>

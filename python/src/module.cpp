@@ -31,7 +31,8 @@ NB_MODULE(_core, module) {
     nanobind::set_leak_warnings(false); // at exit globals may still hold containers
     lathpy::bind_errors(module);
     lathpy::bind_method(module);
-    lathpy::bind_sorted(module);
+    lathpy::bind_maps(module);
+    lathpy::bind_lists(module);
     lathpy::bind_intervals(module);
     lathpy::bind_ranges(module);
     lathpy::bind_space(module);

@@ -17,7 +17,9 @@ inline void once(nanobind::handle self) {
 }
 
 void bind_method(nanobind::module_& module);
-void bind_sorted(nanobind::module_& module);
+void bind_maps(nanobind::module_& module);
+void bind_lists(nanobind::module_& module);
+void bind_hashed(nanobind::module_& module);
 void bind_intervals(nanobind::module_& module);
 void bind_ranges(nanobind::module_& module);
 void bind_space(nanobind::module_& module);

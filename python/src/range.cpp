@@ -41,7 +41,7 @@ public:
     // Nothing finds the map any more.
     ~Ranges() {
         auto drop = [](void*, const lath_item* item) {
-            if (tag_of(item->value) == Tag::object)
+            if (is_object(item->value))
                 Py_DECREF(object_of(item->value));
         };
         lath_index_fini(index, drop, nullptr);
@@ -130,7 +130,7 @@ nb::list Ranges::shown(const OwnedItems& items) const {
     nb::list list;
 
     for (const lath_item& item : items)
-        list.append(shown(item, nb::steal(unpack(item.value))));
+        list.append(shown(item, unpack(item.value)));
     return list;
 }
 
@@ -171,7 +171,7 @@ bool Ranges::insert(nb::handle start, nb::handle stop, nb::handle value) {
 
     if (ret == 0)
         gone({}, 1);
-    else if (tag_of(item.value) == Tag::object)
+    else if (is_object(item.value))
         Py_DECREF(value.ptr()); // the caller has another reference
     if (ret != -EEXIST)
         must(ret, "lath_index_insert");
@@ -197,8 +197,7 @@ OwnedItems Ranges::put(const lath_item& item) {
     // A range that goes beyond at both ends becomes two, of one value.
     bool both = there.size() == 1 && there[0].key < item.key &&
                 there[0].key + (there[0].size - 1) > item.key + (item.size - 1);
-    PyObject* twice =
-        both && tag_of(there[0].value) == Tag::object ? object_of(there[0].value) : nullptr;
+    PyObject* twice = both && is_object(there[0].value) ? object_of(there[0].value) : nullptr;
 
     items.reserve(there.size());
     must(LATH_CORE(lath_index_store_range(index, &item, collect, &items)),
@@ -297,7 +296,7 @@ void Ranges::store(nb::handle start, nb::handle stop, nb::handle value) {
         OwnedItems items = put(item);
         await_visits(this);
     } catch (...) {
-        if (tag_of(item.value) == Tag::object)
+        if (is_object(item.value))
             Py_DECREF(value.ptr()); // the caller has another reference
         throw;
     }
@@ -320,7 +319,7 @@ OwnedItems Ranges::look_up(nb::handle owner, nb::handle point) {
     auto look = [&] {
         if (lath_index_lookup_item(index, key, &found[0]))
             found.clear();
-        else if (tag_of(found[0].value) == Tag::object)
+        else if (is_object(found[0].value))
             Py_INCREF(object_of(found[0].value));
     };
 
@@ -337,7 +336,7 @@ OwnedItems Ranges::look_up(nb::handle owner, nb::handle point) {
 nb::object Ranges::find(nb::handle owner, nb::handle point) {
     OwnedItems found = look_up(owner, point);
 
-    return found.empty() ? nb::none() : shown(found[0], nb::steal(unpack(found[0].value)));
+    return found.empty() ? nb::none() : shown(found[0], unpack(found[0].value));
 }
 
 // The parts of a range that no item has, as pairs.
@@ -373,7 +372,7 @@ nb::object Ranges::get_many(nb::handle points, nb::handle missing) {
     std::vector<nb::object> values(n);
     lath_index_get_batch(index, n, codes.data(), words.data(), hits.data());
     for (size_t i = 0; i < n; i++)
-        values[i] = hits[i] ? nb::steal(unpack(words[i])) : nb::borrow(missing);
+        values[i] = hits[i] ? unpack(words[i]) : nb::borrow(missing);
     nb::list list;
     for (nb::object& value : values)
         list.append(std::move(value));
@@ -388,7 +387,7 @@ int Ranges::traverse(visitproc visit, void* arg) {
     do {
         n = lath_index_scan(index, from, ~0ull, items, 64, &from);
         for (size_t i = 0; i < n; i++)
-            if (tag_of(items[i].value) == Tag::object)
+            if (is_object(items[i].value))
                 Py_VISIT(object_of(items[i].value));
     } while (n == 64 && from != 0);
     return 0;
@@ -461,7 +460,7 @@ std::optional<RangeWalk::Held> RangeWalk::next() {
     }
     count--;
     const lath_item& item = items[at++];
-    return Held{item, nb::steal(unpack(item.value))};
+    return Held{item, unpack(item.value)};
 }
 
 // ---- RangeAllocator ----

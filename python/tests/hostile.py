@@ -29,7 +29,7 @@ from fractions import Fraction
 import numpy
 
 import lathwork
-from lathwork import Interval, IntervalTree, NoSpace, RangeAllocator, RangeMap, RangeSet, SortedDict, SortedKeyList, SortedList, SortedSet, Store, after
+from lathwork import Interval, IntervalTree, Map, NoSpace, RangeAllocator, RangeMap, RangeSet, SortedDict, SortedKeyList, SortedList, SortedSet, Store, after
 
 PACKAGE = os.path.dirname(lathwork.__file__)
 ALLOWED = (RuntimeError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError, NoSpace, StopIteration, OSError)
@@ -190,7 +190,11 @@ def sorted_subjects(kind):
 
 
 def other_subjects(kind):
-    if kind is IntervalTree:
+    if kind is Map:
+        for form in ("ints", "floats", "texts"):
+            yield form, FORMS[form], lambda make=FORMS[form]: Map((make(n), Thing()) for n in range(70))
+        yield "keys", Key, lambda: Map((n, Thing()) for n in range(70))
+    elif kind is IntervalTree:
         for form, make in (("ints", int), ("floats", float), ("fractions", Fraction)):
             yield form, make, lambda make=make: IntervalTree(Interval(make(i), make(i + 9), Thing()) for i in range(70))
     elif kind is RangeMap:
@@ -244,9 +248,11 @@ def subjects(name):
             yield form, make, part(maker, lambda owner: getattr(owner, call)())
     elif name == "Iterator":
         for form, make, maker in sorted_subjects(SortedDict):
-            yield form, make, part(maker, lambda owner: iter(owner.items()))
+            yield form, make, part(maker, iter)
         for form, make, maker in sorted_subjects(SortedSet):
             yield form, make, part(maker, reversed)
+        for form, make, maker in other_subjects(Map):
+            yield form, make, part(maker, lambda owner: iter(owner.items()))
     else:
         yield from other_subjects(getattr(lathwork, name))
 
@@ -278,12 +284,8 @@ LEFT_OUT = {
     "from_tuples": "belongs to the class",
     "fromkeys": "belongs to the class",
     "_make": "belongs to the class",
+    "_assign": "of a list that no other code has",
     "IntervalTree.__reversed__": "is not possible: a tree has no order",
-    "SortedKeyList.add_many": "a list with a key function takes no arrays",
-    "SortedKeyList.contains_many": "likewise",
-    "SortedKeyList.erase_many": "likewise",
-    "SortedKeyList.values_array": "likewise: its own keys are objects",
-
 }
 LEFT_OUT = {name: reason for name, reason in LEFT_OUT.items() if reason}
 
@@ -366,7 +368,6 @@ def interval_arguments(make, subject):
 
 def sorted_arguments(make, subject):
     one, other, new = (lambda: make(5)), (lambda: make(30)), (lambda: make(1000))
-    numbers = lambda: numpy.arange(3, 60)  # noqa: E731
     index = lambda: Key(3)  # noqa: E731
     cut = lambda: slice(Key(3), Key(40))  # noqa: E731
     many = lambda: given([make(n) for n in (3, 90, 4, 91, 92)])  # noqa: E731
@@ -374,27 +375,17 @@ def sorted_arguments(make, subject):
         "__init__": [(), (many,)],
         "update": [(many,), (lambda: given([(make(3), Thing()), (make(90), Thing())]),)],
         "_update": [(many,), (lambda: given([(make(3), Thing()), (make(90), Thing())]),)],
-        "insert_many": [(numbers, lambda: [Thing() for _ in range(57)]), (numbers, numbers)],
-        "get_many": [(numbers,), (numbers, Thing)],
-        "get_ints": [(numbers,), (lambda: numpy.arange(5000, 5060),)],  # things are no integers
-        "erase_many": [(numbers,)],
-        "add_many": [(numbers,)],
-        "contains_many": [(numbers,)],
-        "_at": [(index, lambda: lathwork._core.What.items), (cut, lambda: lathwork._core.What.items), (index, lambda: lathwork._core.What.keys)],
-        "_erase_at": [(index,), (cut,)],
         "__getitem__": [(index,), (cut,), (one,)],
         "__delitem__": [(index,), (cut,), (one,)],
         "__setitem__": [(one, Thing), (cut, Thing), (one, lambda: "text")],
-        "_take_at": [(lambda: 3,)],
-        "_rank": [(one, lambda: True)],
-        "_walk": [(lambda: True, lambda: lathwork._core.What.items)],
+        "_add_all": [(many,)],
+        "_fill": [(lambda: list(subject)[::2],)],
+        "_remove_all": [(lambda: list(subject)[::3],), (lambda: given(list(subject)[::3]),)],
+        "_part": [(lambda: set(list(subject)[::2]),)],
+        "_copy_from": [(subject.copy if hasattr(subject, "copy") else None,)],
         "_walk_slice": [(cut, lambda: True)],
         "_walk_between": [(one, lambda: True, other, lambda: False, lambda: True)],
-        "_between": [(one, other, lambda: (True, False), lambda: True)],
-        "_pop": [(one, Thing, lambda: False), (new, Thing, lambda: True)],
         "_restart": [(lambda: by,), (lambda: None,)],
-        "_begin": [(lambda: None,)],
-        "_exchange": [(lambda: subject.copy(),)],
         "islice": [(index, lambda: Key(30)), (index, lambda: Key(30), lambda: True)],
         "irange": [(one, other), (one, other, lambda: (False, True), lambda: True), ()],
         "irange_key": [(one, other)],
@@ -417,7 +408,27 @@ def sorted_arguments(make, subject):
     return table, [(), (one,), (many,), (lambda: [make(n) for n in range(9)],), (lambda: {make(n) for n in range(9)},), (index,), (other, one)]
 
 
-ARGUMENTS = {IntervalTree: tree_arguments, RangeMap: range_map_arguments, RangeAllocator: allocator_arguments, Store: store_arguments, Interval: interval_arguments}
+def map_arguments(make, subject):
+    one, other, new = (lambda: make(5)), (lambda: make(30)), (lambda: make(1000))
+    index, numbers = (lambda: Key(3)), (lambda: numpy.array([make(n) for n in range(3, 60)]))
+    pairs = lambda: given([(make(3), Thing()), (make(90), Thing())])  # noqa: E731
+    what = lambda: lathwork._core.What.items  # noqa: E731
+    table = {
+        "__init__": [(), (pairs,)], "update": [(pairs,), (lambda: {make(3): Thing()},)], "_update": [(pairs,)],
+        "insert_many": [(numbers, lambda: [Thing() for _ in range(57)]), (numbers, lambda: numpy.arange(57))],
+        "get_many": [(numbers,), (numbers, Thing)], "get_ints": [(lambda: numpy.array([make(n) for n in range(5000, 5060)]),)],
+        "erase_many": [(numbers,)], "contains_many": [(numbers,)], "_at": [(index, what), (index, lambda: lathwork._core.What.keys)],
+        "__setitem__": [(one, Thing), (new, lambda: 7)], "_popitem": [(index,)], "popitem": [(), (index,)], "peekitem": [(), (index,)],
+        "_pop": [(one, Thing, lambda: False), (new, Thing, lambda: True)], "pop": [(one,), (new, Thing)], "setdefault": [(one, Thing), (new, Thing)],
+        "_walk": [(lambda: True, what)], "_walk_between": [(one, lambda: True, other, lambda: False, lambda: True, what)],
+        "irange": [(one, other), ()], "irange_items": [(one, other, lambda: (False, True), lambda: True), ()],
+        "__eq__": [(lambda: {make(n): Thing() for n in range(3)},)], "__ne__": [(lambda: {make(n): Thing() for n in range(3)},)],
+        "__reduce_ex__": [(lambda: 2,)], "__deepcopy__": [(dict,)],
+    }
+    return table, [(), (one,), (one, Thing)]
+
+
+ARGUMENTS = {Map: map_arguments, IntervalTree: tree_arguments, RangeMap: range_map_arguments, RangeAllocator: allocator_arguments, Store: store_arguments, Interval: interval_arguments}
 
 
 def arguments(name, method, make, subject):
@@ -436,12 +447,13 @@ def actions(subject, make):
         for _ in zip(range(30), iter(owner)):
             pass
 
-    if isinstance(owner, SortedDict):
+    if isinstance(owner, (SortedDict, Map)):
         yield from (owner.clear, lambda: [owner.pop(make(n), None) for n in range(40)], lambda: owner.update((make(n), Thing()) for n in range(60, 90)),
-                    use, lambda: owner.__init__([(make(1), 2)]), lambda: owner.__setitem__(make(5), Thing()), lambda: owner.erase_many(numpy.arange(60)))
+                    use, lambda: owner.__init__([(make(1), 2)]), lambda: owner.__setitem__(make(5), Thing()),
+                    lambda: owner.erase_many(numpy.arange(60)) if isinstance(owner, Map) else owner.keys().__delitem__(slice(3, 60)))
     elif isinstance(owner, (SortedList, SortedSet)):
         yield from (owner.clear, lambda: [owner.pop() for _ in range(40)], lambda: owner.update(make(n) for n in range(60, 90)), use,
-                    lambda: owner.__init__([make(3)]), lambda: owner.erase_many(numpy.arange(60)), lambda: owner.__delitem__(slice(1, 60)))
+                    lambda: owner.__init__([make(3)]), lambda: owner.__delitem__(slice(1, 60)))
     elif isinstance(owner, IntervalTree):
         yield from (owner.clear, lambda: [owner.pop() for _ in range(40)], lambda: owner.addi(0.5, 2.5, Thing()), use,
                     lambda: owner.__init__([(1.5, 2)]), lambda: owner.update(Interval(n, n + 1, Thing()) for n in range(40)))

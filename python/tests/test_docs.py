@@ -16,7 +16,7 @@ import lathwork
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.parametrize("module", ["interval", "ranges", "rangeset", "sorted", "store"])
+@pytest.mark.parametrize("module", ["interval", "map", "ranges", "rangeset", "sorted", "store"])
 def test_docstrings(module):
     failed, tried = doctest.testmod(importlib.import_module(f"lathwork.{module}"))
     assert tried and not failed
@@ -50,7 +50,7 @@ def test_every_public_call_says_what_it_does():
 
 def test_stubs_have_the_public_calls():
     """Each class of a stub has the public names that the class has, and no others."""
-    for module in ("interval", "ranges", "rangeset", "sorted", "store"):
+    for module in ("interval", "map", "ranges", "rangeset", "sorted", "store"):
         tree = ast.parse((pathlib.Path(lathwork.__file__).parent / f"{module}.pyi").read_text())
         stubs = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
         for name, node in stubs.items():
@@ -64,5 +64,6 @@ def test_stubs_have_the_public_calls():
                 bases += [stubs[word.id] for base in one.bases for word in ast.walk(base) if isinstance(word, ast.Name) and word.id in stubs]
             there = {call for call in dir(real) if not call.startswith("_")}
             inherited = set(dir(tuple)) if issubclass(real, tuple) else set(dir(collections.abc.Sequence)) | set(dir(collections.abc.Set))
+            inherited |= {call for base in (dict, set) if issubclass(real, base) for call in dir(base)}
             assert said <= there, (name, said - there)
             assert there - said <= inherited, (name, there - said)

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 HOSTILE = pathlib.Path(__file__).with_name("hostile.py")
-CLASSES = ["Interval", "IntervalTree", "Iterator", "RangeAllocator", "RangeMap", "SortedDict", "SortedItemsView", "SortedKeyList",
+CLASSES = ["Interval", "IntervalTree", "Iterator", "Map", "RangeAllocator", "RangeMap", "SortedDict", "SortedItemsView", "SortedKeyList",
            "SortedKeysView", "SortedList", "SortedSet", "SortedValuesView", "Store"]
 
 

@@ -5,7 +5,6 @@ import collections
 import datetime
 import gc
 import random
-import subprocess
 import sys
 import uuid
 
@@ -179,27 +178,6 @@ def test_references(kind):
     del made
     gc.collect()
     assert sys.getrefcount(key) == before
-
-
-MEASURE = """
-import random, sys
-from lathwork import SortedDict
-rand = random.Random(1)
-make = eval("lambda: " + sys.argv[1])
-keys = [make() for _ in range(200000)]
-held = lambda: int(open("/proc/self/statm").read().split()[1]) * 4096
-filled, before = SortedDict(), held()
-for i, key in enumerate(keys):
-    filled[key] = i + 1000
-print((held() - before) / len(filled))
-"""
-
-
-@pytest.mark.parametrize("key, most", [("(rand.getrandbits(30), 1)", 55), ("f'{rand.getrandbits(64):020d}'", 70)])
-def test_memory_of_a_map(key, most):
-    """Bytes per key and value, besides the object of the key: an index's code and word, and an entry of 16 bytes."""
-    made = subprocess.run([sys.executable, "-B", "-c", MEASURE, key], capture_output=True, text=True, check=True)
-    assert 30 < float(made.stdout) < most
 
 
 def fill_and_empty(keys, values):

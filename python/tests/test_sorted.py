@@ -197,20 +197,29 @@ def test_sets(ours, others):
 
 
 def test_what_has_no_order_is_refused():
-    for container in (SortedList(), SortedSet([1.5]), SortedList([1])):
-        with pytest.raises(ValueError, match="NaN"):
-            container.add(math.nan)
-        assert math.nan not in container
-        with pytest.raises(TypeError):
-            SortedList([1, "one"])
-    values = SortedDict({1: "one"})
-    with pytest.raises(TypeError):
-        values["two"] = 2
-    with pytest.raises(TypeError):
-        values[[1]]  # as in a dict
-    assert "two" not in values and values.get("two") is None and len(values) == 1
-    with pytest.raises(UnicodeEncodeError):
-        SortedList(["\ud800"])
+    """As in sortedcontainers: what compares with nothing; a NaN and a lone surrogate are keys as others."""
+    for container in (SortedList([1]), SortedSet([1]), SortedDict({1: "one"})):
+        before = list(container)
+        for wrong in ("one", None, 1j):
+            with pytest.raises(TypeError):
+                container.update({wrong: 2})
+            with pytest.raises(TypeError):
+                container.__setitem__(wrong, 2) if isinstance(container, dict) else container.add(wrong)
+            container._verify()
+            assert list(container) == before
+    for container in (SortedSet([1]), SortedDict({1: "one"})):
+        with pytest.raises(TypeError, match="unhashable"):
+            [1] in container
+    values = SortedDict({None: 1.0})
+    assert None in values and values[None] == 1.0 and list(values) == [None] and values == {None: 1.0}
+    texts = SortedList(["\ud800", "a", "\uffff", "\U00010000", "\udfff"])
+    assert list(texts) == sorted(texts) and "\ud800" in texts
+    numbers = SortedDict.fromkeys(range(3000))
+    numbers[math.nan] = 5
+    assert numbers[math.nan] == 5 and all(number in numbers for number in range(3000))
+    for number in range(3000):
+        del numbers[number]
+    assert numbers.pop(math.nan) == 5 and not numbers and not numbers._list
 
 
 def test_objects_among_numbers():
@@ -268,6 +277,10 @@ def test_copies():
         for made in (copy.copy(container), copy.deepcopy(container), container.copy(), pickle.loads(pickle.dumps(container))):
             assert made == container and type(made) is type(container) and made is not container
             assert repr(made) == repr(container)
+    # of version 0.2
+    assert pickle.loads(b"clathwork.sorted\nSortedDict\n(N(dI2\nI3\nsI1\nI2\nstR.") == {1: 2, 2: 3}
+    assert pickle.loads(b"clathwork.sorted\nSortedSet\n((lI2\naI1\naNtR.") == {1, 2}
+    assert pickle.loads(b"clathwork.sorted\nSortedList\n((lI2\naI1\natR.") == [1, 2]
     nested = SortedDict({"a": [1]})
     assert copy.copy(nested)["a"] is nested["a"] and copy.deepcopy(nested)["a"] is not nested["a"]
 
@@ -283,8 +296,9 @@ def test_subclasses():
         def __init__(self):
             pass
 
-    with pytest.raises((RuntimeError, TypeError)):
-        Bare()[1] = 2
+    bare = Bare()
+    bare[1] = 2
+    assert bare == {1: 2} and isinstance(bare, dict)
 
 
 def test_cycles_are_collected():
@@ -334,94 +348,6 @@ def test_memory_is_released():
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 8000  # KiB
 
 
-def test_arrays():
-    keys = numpy.array([5, -3, 2**40, 5, 7], dtype=numpy.int64)
-    made = SortedDict()
-    made.insert_many(keys, numpy.array([1, 2, 2**63 - 1, 4, 5]))
-    assert dict(made.items()) == {5: 4, -3: 2, 2**40: 2**63 - 1, 7: 5}
-    made.insert_many([5, 100], ["five", None])
-    assert made.get_many([100, 5, 6, 2**40], default="no") == [None, "five", "no", 2**63 - 1]
-    assert made.contains_many(keys[::2]).tolist() == [True, True, True]
-    assert made.keys_array().tolist() == list(made) and made.keys_array().dtype == numpy.int64
-    assert made.erase_many([5, 5, 6, -3]) == 2 and list(made) == [7, 100, 2**40]
-    del made[100]
-    assert made.get_ints(numpy.array([7, 8], dtype=numpy.int32), default=-1).tolist() == [5, -1]
-    made._verify()
-    values = SortedList([1, 1, 2])
-    values.add_many(numpy.array([2, 0, 1], dtype=numpy.uint32))
-    assert list(values) == [0, 1, 1, 1, 2, 2] and values.values_array().tolist() == list(values)
-    assert values.erase_many([1, 1, 0]) == 3
-    values._verify()
-    reals = SortedSet([0.5])
-    reals.add_many(numpy.array([-1.5, 0.0, 0.5]))
-    assert reals.values_array().tolist() == [-1.5, 0.0, 0.5]
-    for wrong, error in (([2**63], OverflowError), ([1.5], TypeError), (["a"], TypeError), ([[1]], TypeError)):
-        with pytest.raises(error):
-            made.insert_many(numpy.array(wrong), [1])
-    with pytest.raises(ValueError):
-        made.insert_many([1], [1, 2])
-    with pytest.raises(ValueError):
-        SortedSet().add_many([math.nan])
-
-
-@given(st.lists(st.lists(st.integers(-40, 40))), st.lists(st.integers(-40, 40)))
-@settings(deadline=None, derandomize=True)
-def test_arrays_as_single_calls(parts, gone):
-    arrays, singles, pairs = SortedList(), SortedList(), SortedDict()
-    for part in parts:
-        arrays.add_many(numpy.array(part, dtype=numpy.int64))
-        pairs.insert_many(numpy.array(part, dtype=numpy.int64), [str(value) for value in part])
-        for value in part:
-            singles.add(value)
-    for value in gone:
-        singles.discard(value)
-    arrays.erase_many(numpy.array(gone, dtype=numpy.int64))
-    pairs.erase_many(numpy.array(gone, dtype=numpy.int64))
-    assert arrays == singles
-    assert list(pairs) == sorted({value for part in parts for value in part} - set(gone))
-    arrays._verify()
-    pairs._verify()
-
-
-def test_threads():
-    """Batches without the GIL beside single calls: every value is the right one, none is lost."""
-    made = SortedDict.fromkeys(range(0, 60000, 3), "single")
-    stop, errors = threading.Event(), []
-
-    def guard(work):
-        try:
-            while not stop.is_set():
-                work()
-        except BaseException as error:
-            errors.append(error)
-
-    def read():
-        for key, value in zip(range(2000), made.get_many(numpy.arange(2000))):
-            assert value is None or value in ("single", f"{key}"), (key, value)
-
-    def write():
-        keys = numpy.arange(1, 60000, 3)
-        made.insert_many(keys, [str(key) for key in keys])
-        assert made.erase_many(keys) == len(keys)
-
-    def single():
-        for key in range(2, 3000, 3):
-            made[key] = str(key)
-        for key in range(2, 3000, 3):
-            assert made.pop(key) == str(key)
-
-    threads = [threading.Thread(target=guard, args=(work,)) for work in (read, read, write, single)]
-    for thread in threads:
-        thread.start()
-    stop.wait(1.5)
-    stop.set()
-    for thread in threads:
-        thread.join()
-    assert not errors
-    made._verify()
-    assert list(made) == list(range(0, 60000, 3))
-
-
 def worker(made, number):
     made[number] = "child"
     made._verify()
@@ -441,7 +367,7 @@ def test_fork_while_threads_work():
 
     def work():
         while not stop.is_set():
-            made.add_many(numpy.arange(2000))
+            made.update(range(2000))
             made.clear()
 
     thread = threading.Thread(target=work)

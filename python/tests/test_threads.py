@@ -13,7 +13,7 @@ import weakref
 
 import pytest
 
-from lathwork import Interval, IntervalTree, NoSpace, RangeAllocator, RangeMap, SortedDict, SortedKeyList, SortedList, SortedSet, Store
+from lathwork import Interval, IntervalTree, Map, NoSpace, RangeAllocator, RangeMap, SortedDict, SortedKeyList, SortedList, SortedSet, Store
 
 THREADS = 8
 ROUNDS = int(os.environ.get("LATH_THREADS_ROUNDS", "1"))
@@ -125,7 +125,7 @@ def test_contents_that_become_others():
         elif which == 3:
             allow((TypeError, RuntimeError), made.__setitem__, 10**30 + n, Value(10**30 + n))
         elif which == 4:
-            made._exchange(other)
+            made.update(other)
         else:
             SortedDict.__init__(made, [(key, Value(key)) for key in range(50)])
 
@@ -184,7 +184,7 @@ def test_one_iterator_for_all():
 
 def test_arrays_beside_single_calls():
     numpy = pytest.importorskip("numpy")
-    made = SortedDict((n, n) for n in range(5000))
+    made = Map((n, n) for n in range(5000))
 
     def batch(rand, n):
         keys = numpy.array([rand.randrange(5000) for _ in range(200)])

@@ -2,12 +2,13 @@
 """Ordered collections over the C library lathwork.
 
 SortedDict, SortedSet, SortedList and SortedKeyList have the calls of the package sortedcontainers,
-Interval and IntervalTree those of the package intervaltree. RangeMap
+Interval and IntervalTree those of the package intervaltree. Map keeps values by numbers, texts or bytes, RangeMap
 keeps values by ranges of keys, RangeSet is a set of keys as ranges, RangeAllocator gives out ranges,
 RangeLocks locks ranges of keys, Store keeps bytes by keys.
 """
 from .interval import Interval, IntervalTree
 from .locks import Deadlock, Hold, RangeLocks
+from .map import Map
 from .ranges import NoSpace, RangeAllocator, RangeMap
 from .rangeset import RangeSet, after
 from .sorted import SortedDict, SortedItemsView, SortedKeyList, SortedKeysView, SortedList, SortedListWithKey, SortedSet, SortedValuesView
@@ -19,6 +20,7 @@ __all__ = [
     "Hold",
     "Interval",
     "IntervalTree",
+    "Map",
     "NoSpace",
     "RangeAllocator",
     "RangeLocks",

@@ -4,7 +4,7 @@ import re
 
 from . import _core
 
-_NATIVE = type(_core.Sorted.clear)
+_NATIVE = type(_core.Map.clear)
 
 
 def described(kind):

@@ -1,29 +1,22 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 """SortedDict, SortedSet, SortedList and SortedKeyList: the calls of sortedcontainers.
 
-Keys. What a container holds first decides how it keeps its keys:
+A SortedList keeps references to objects in their order. A SortedDict is a dict and a SortedSet is a set,
+each beside a SortedList of its keys: looking for a key is what it is in a dict, by its hash.
 
-- int and float: any size, compared exactly with each other. Those of 64 bits and the floats are kept
-  as 64-bit codes, not as objects. NaN is refused (ValueError).
-- str and bytes: by their bytes. A str with lone surrogates is refused (UnicodeEncodeError).
-- all other types, such as tuples: in bounded pieces, by comparing.
+Keys that do not compare are refused (TypeError) where an order is needed: by what adds one, by bisect() and irange(),
+and by what looks for a value in a list. NaN and objects with a partial order are taken, and have no certain place.
 
-The first two kinds are for the types themselves, for classes that derive from them and inherit their
-comparisons, and for the scalars of NumPy. A class with its own comparisons is of the last kind.
-
-Keys that do not compare with those that are there are refused (TypeError). Looking for one is not an error,
-as in a dict: `in`, get(), pop() with a default, discard() and count() do not find it. A position or a
-range of one (bisect(), irange()) is a TypeError. Costs are those of a container of n items; O(log n) is a
-few hundred nanoseconds for the first two kinds, and as many comparisons for the last one.
+Costs are those of a container of n items; O(log n) is as many comparisons of keys, fewer if they are int, float, str,
+bytes or tuples that begin with such.
 
 A call that adds or removes many is all or nothing: if it raises, the container is as it was.
 
 Changes during an iteration: adding or removing items makes the next step raise RuntimeError; setting
 the value of a key that is there is allowed. A change from within a comparison, by a key's __lt__ or
-__eq__, raises RuntimeError too.
+__eq__ in the list, raises RuntimeError too.
 
-Threads: each call is atomic if its keys are int, float, str or bytes, with a GIL and without; the calls
-for arrays are not. Without a GIL lookups by key run concurrently with all calls.
+Threads: each call is atomic if comparing and hashing its keys runs no code of Python's, with a GIL and without.
 """
 import collections.abc
 import itertools
@@ -33,46 +26,23 @@ import types
 import warnings
 
 from . import _core
-from ._method import described
 
-_KEYS, _VALUES, _ITEMS = _core.What.keys, _core.What.values, _core.What.items
-_absent, _nothing = object(), ()
+_nothing = ()
+_HEAP_TYPE = 1 << 9  # in __flags__ of a class that was made in Python: its __hash__ and __eq__ may be slow
 
 
 class _Ordered:
-    """What the containers share: positions and ranges. The rest is in lathwork._core."""
+    """What the containers share: positions and ranges, of a list that is the container itself or beside it."""
 
     __slots__ = ()
     __class_getitem__ = classmethod(types.GenericAlias)  # SortedList[int] in annotations
-
-    def _begin(self, *kind_and_key):
-        """__init__ of the C++ class; a second one begins anew, empty."""
-        if _core._ready(self):
-            self._restart(kind_and_key[-1])
-        else:
-            super().__init__(*kind_and_key)
-
-    @property
-    def key(self):
-        """The function that orders the items, or None."""
-        return self._key_function()
-
-    def bisect_left(self, value):
-        """The position of value, before equal ones. O(log n)"""
-        return self._rank(self._sort_of(value), False)
-
-    def bisect_right(self, value):
-        """The position of value, behind equal ones. O(log n)"""
-        return self._rank(self._sort_of(value), True)
-
-    bisect = bisect_right
 
     def index(self, value, start=None, stop=None):
         """The first position of value in [start, stop). Raises ValueError. O(log n)"""
         size = len(self)
         start, stop, _ = slice(start, stop).indices(size)
-        at = self._index_of(value)
-        if 0 <= at < start < stop:  # others may be equal
+        at = self._list._index_of(value) if start < stop else -1
+        if 0 <= at < start:  # others may be equal
             end = min(stop, self.bisect_right(value))
             at = next((i for i, there in zip(range(start, end), self.islice(start, end)) if there == value), -1)
         if not start <= at < stop:
@@ -81,36 +51,18 @@ class _Ordered:
 
     def islice(self, start=None, stop=None, reverse=False):
         """Iterate over the items at positions [start, stop). O(log n) and O(1) per item"""
-        return self._walk_slice(slice(start, stop), bool(reverse))
+        return self._list._walk_slice(slice(start, stop), reverse)
 
     def irange(self, minimum=None, maximum=None, inclusive=(True, True), reverse=False):
         """Iterate over the items from minimum to maximum (None: no limit). O(log n) and O(1) per item"""
-        low = None if minimum is None else self._sort_of(minimum)
-        high = None if maximum is None else self._sort_of(maximum)
-        return self._between(low, high, inclusive, reverse)
-
-    def _between(self, low, high, inclusive, reverse):
-        return self._walk_between(low, bool(inclusive[0]), high, bool(inclusive[1]), bool(reverse))
-
-    def __reversed__(self):
-        """Iterate in descending order."""
-        return self._walk(True, _KEYS)
+        key = self.key
+        if key is not None:
+            minimum = None if minimum is None else key(minimum)
+            maximum = None if maximum is None else key(maximum)
+        return self._list._walk_between(minimum, inclusive[0], maximum, inclusive[1], reverse)
 
     def __copy__(self):
         return self.copy()
-
-
-class _Values:
-    """Changes of SortedList and SortedSet as a whole."""
-
-    __slots__ = ()
-
-    def _become(self, values):
-        """Takes these values instead of those that are there."""
-        made = _core.Sequence(self._twins, self.key)
-        made._update(values)
-        self._exchange(made)
-        return self
 
 
 class _ByKey:
@@ -120,17 +72,44 @@ class _ByKey:
 
     def bisect_key_left(self, key):
         """The position of a key, before equal ones. O(log n)"""
-        return self._rank(key, False)
+        return self._list._bisect_key_left(key)
 
     def bisect_key_right(self, key):
         """The position of a key, behind equal ones. O(log n)"""
-        return self._rank(key, True)
+        return self._list._bisect_key_right(key)
 
     bisect_key = bisect_key_right
 
     def irange_key(self, min_key=None, max_key=None, inclusive=(True, True), reverse=False):
         """Iterate over the items with keys from min_key to max_key. O(log n) and O(1) per item"""
-        return self._between(min_key, max_key, inclusive, reverse)
+        return self._list._walk_between(min_key, inclusive[0], max_key, inclusive[1], reverse)
+
+
+class _Beside(_ByKey, _Ordered):
+    """Positions of a container with a list beside it."""
+
+    __slots__ = ()
+
+    @property
+    def key(self):
+        """The function that orders the items, or None."""
+        return self._list.key
+
+    def bisect_left(self, value):
+        """The position of value, before equal ones. O(log n)"""
+        return self._list.bisect_left(value)
+
+    def bisect_right(self, value):
+        """The position of value, behind equal ones. O(log n)"""
+        return self._list.bisect_right(value)
+
+    bisect = bisect_right
+
+    def _verify(self):
+        """Raises RuntimeError with what is wrong."""
+        self._list._verify()
+        if len(self) != len(self._list) or not all(map(self.__contains__, self._list)):
+            raise RuntimeError("the list and the hash table differ")
 
 
 def _compare(operation):
@@ -148,8 +127,7 @@ def _compare(operation):
     return compare
 
 
-@described
-class SortedList(_Values, _Ordered, _core.Sequence):
+class SortedList(_Ordered, _core.List):
     """A list that is always sorted. Equal values may be in it more than once.
 
     >>> values = SortedList([3, 1, 2])
@@ -157,8 +135,6 @@ class SortedList(_Values, _Ordered, _core.Sequence):
     >>> values, values[1], values.bisect_left(2), list(values.irange(2, 3))
     (SortedList([1, 2, 2, 3]), 2, 1, [2, 2, 3])
     """
-
-    _twins = True
 
     def __new__(cls, iterable=None, key=None):
         if key is None or issubclass(cls, SortedKeyList):
@@ -168,14 +144,18 @@ class SortedList(_Values, _Ordered, _core.Sequence):
         raise TypeError("inherit SortedKeyList for key argument")
 
     def __init__(self, iterable=None, key=None):
-        """Of the iterable's values. O(n log n), or linear in n if they have the form of 64-bit numbers"""
-        self._begin(True, key)
+        """Of the iterable's values. O(n log n)"""
+        self._restart(key)
         if iterable is not None:
             self._update(iterable)
 
+    @property
+    def _list(self):
+        return self
+
     def update(self, iterable):
         """Add all values of the iterable. O(k log n)"""
-        self._update(self.copy() if iterable is self else iterable)
+        self._update(iterable)
 
     def discard(self, value):
         """Remove one value if it is there. O(log n)"""
@@ -186,17 +166,13 @@ class SortedList(_Values, _Ordered, _core.Sequence):
         if not self._discard(value):
             raise ValueError(f"{value!r} not in list")
 
-    def pop(self, index=-1):
-        """Remove the value at a position and return it. O(log n)"""
-        return self._take_at(index)
-
     def count(self, value):
         """How many values are equal to value. O(log n)"""
-        return self._count(value)
+        return self.bisect_right(value) - self.bisect_left(value)
 
     def copy(self):
         """A copy. O(n)"""
-        return self.__class__(self)
+        return self._like(self)
 
     def __setitem__(self, index, value):
         raise NotImplementedError("use ``del sl[index]`` and ``sl.add(value)`` instead")
@@ -230,12 +206,16 @@ class SortedList(_Values, _Ordered, _core.Sequence):
         return self
 
     def __mul__(self, times):
-        return self._like(itertools.chain.from_iterable(itertools.repeat(list(self), times)))
+        return self._like(self[:] * times)
 
     __rmul__ = __mul__
 
     def __imul__(self, times):
-        return self._become(list(self) * times)
+        if self[:] * times:
+            self.update(self[:] * (times - 1))
+        else:
+            self.clear()
+        return self
 
     __hash__ = None
     __eq__ = _compare(operator.eq)
@@ -246,11 +226,14 @@ class SortedList(_Values, _Ordered, _core.Sequence):
     __ge__ = _compare(operator.ge)
 
     def __reduce__(self):
-        return self.__class__, (list(self),)
+        return self.__class__, (self[:],)
 
     @reprlib.recursive_repr()
     def __repr__(self):
-        return f"{self.__class__.__name__}({list(self)!r})"
+        return f"{self.__class__.__name__}({self[:]!r})"
+
+
+_core._lists_are(SortedList)
 
 
 def _identity(value):
@@ -272,126 +255,124 @@ class SortedKeyList(_ByKey, SortedList):
 
     def count(self, value):
         """How many values are equal to value. O(log n) and the number of equal keys"""
-        at = self._index_of(value)
-        return 0 if at < 0 else sum(bool(there == value) for there in self.islice(at, at + self._count(value)))
-
-    def copy(self):
-        """A copy. O(n)"""
-        return self._like(self)
+        first, last = self.bisect_left(value), self.bisect_right(value)
+        return sum(bool(there == value) for there in self.islice(first, last))
 
     def _like(self, values):
         return self.__class__(values, key=self.key)
 
     def __reduce__(self):
-        return self.__class__, (list(self), self.key)
+        return self.__class__, (self[:], self.key)
 
     @reprlib.recursive_repr()
     def __repr__(self):
-        return f"{self.__class__.__name__}({list(self)!r}, key={self.key!r})"
+        return f"{self.__class__.__name__}({self[:]!r}, key={self.key!r})"
 
 
 SortedListWithKey = SortedKeyList  # its earlier name in sortedcontainers
 
 
-def _compare_sets(operation):
-    def compare(self, other):
-        if isinstance(other, (SortedSet, collections.abc.Set)):
-            return operation(self._as_set(), other._as_set() if isinstance(other, SortedSet) else other)
-        return NotImplemented
-
-    compare.__name__ = f"__{operation.__name__}__"
-    return compare
-
-
-@described
-class SortedSet(_ByKey, _Values, _Ordered, _core.Sequence):
-    """A set that is sorted, with positions.
+class SortedSet(_Beside, _core.Set):
+    """A set that is sorted, with positions. It is a set.
 
     >>> values = SortedSet([3, 1, 2, 3])
     >>> values, values[0], values & {2, 3}
     (SortedSet([1, 2, 3]), 1, SortedSet([2, 3]))
     """
 
-    _twins = False
-
     def __init__(self, iterable=None, key=None):
-        """Of the iterable's values. O(n log n), or linear in n if they have the form of 64-bit numbers"""
-        self._begin(False, key)
+        """Of the iterable's values. O(n log n)"""
+        self._restart(key)
         if iterable is not None:
-            self._update(iterable)
+            self._add_all(iterable)
 
-    def _as_set(self):
-        return set(self)
+    def __getitem__(self, index):
+        """The value at a position, or the list of a slice. O(log n)"""
+        return self._list[index]
 
-    def discard(self, value):
-        """Remove a value if it is there. O(log n)"""
-        self._discard(value)
+    def __delitem__(self, index):
+        """Remove the values at a position or in a slice. O(log n) each"""
+        gone = self._list[index]
+        self._remove_all(gone if isinstance(index, slice) else [gone])
 
-    def remove(self, value):
-        """Remove a value. Raises KeyError if it is not there. O(log n)"""
-        if not self._discard(value):
-            raise KeyError(value)
-
-    def pop(self, index=-1):
-        """Remove the value at a position and return it. O(log n)"""
-        return self._take_at(index)
+    def _part(self, part):
+        """A SortedSet of some of the values, which is a set. Numbers are often nearly in order in a set."""
+        made = self._like(())
+        kind, values = type(next(iter(part), None)), ()
+        if len(part) * 8 > len(self) and kind not in (int, float) and not kind.__flags__ & _HEAP_TYPE:
+            values = list(filter(part.__contains__, self._list))
+        if len(values) != len(part):  # not tried, or the set has changed since
+            values = sorted(part, key=self.key)
+        made._list._assign(values)
+        set.update(made, values)
+        return made
 
     def count(self, value):
-        """1 if value is there, else 0. O(log n)"""
+        """1 if value is there, else 0. O(1)"""
         return int(value in self)
-
-    def copy(self):
-        """A copy. O(n)"""
-        return self._like(self)
 
     def _like(self, values):
         return self.__class__(values, key=self.key)
 
+    def copy(self):
+        """A copy. O(n)"""
+        made = self._like(())
+        made._copy_from(self)
+        return made
+
     def isdisjoint(self, other):
         """Whether no value is in both."""
-        return not any(value in self for value in other)
+        return set.isdisjoint(self, other)
 
     def issubset(self, other):
         """Whether all values are in other."""
-        return self._as_set().issubset(other)
+        return set.issubset(self, other)
 
     def issuperset(self, other):
         """Whether all values of other are here."""
-        return all(value in self for value in other)
+        return set.issuperset(self, other)
 
     def union(self, *others):
         """A set of all values."""
-        return self._like(itertools.chain(iter(self), *others))
+        return self.copy().update(*others)
 
     def update(self, *others):
         """Add the values of the others. O(k log n)"""
-        self._update(*(self.copy() if other is self else other for other in others))
+        self._add_all(others[0] if len(others) == 1 else itertools.chain(*others))
         return self
 
     def intersection(self, *others):
         """A set of the values that all have."""
-        return self._like(self._as_set().intersection(*others))
+        return self._part(set.intersection(self, *others))
 
     def difference(self, *others):
         """A set of the values that no other has."""
-        return self._like(self._as_set().difference(*others))
+        return self._part(set.difference(self, *others))
 
     def symmetric_difference(self, other):
         """A set of the values that only one has."""
-        return self._like(self._as_set().symmetric_difference(other))
+        other = other if isinstance(other, set) else set(other)
+        made = self.difference(other)
+        made._add_all(itertools.filterfalse(self.__contains__, other))
+        return made
 
     def intersection_update(self, *others):
         """Keep the values that all others have."""
-        return self._become(self._as_set().intersection(*others))
+        self._fill(self.intersection(*others)._list)
+        return self
 
     def difference_update(self, *others):
         """Remove the values of the others. O(k log n)"""
-        self._discard_all(list(itertools.chain(*others)))
+        self._remove_all(set.intersection(self, itertools.chain(*others)))
         return self
 
     def symmetric_difference_update(self, other):
         """Keep the values that only one has."""
-        return self._become(self._as_set().symmetric_difference(other))
+        self._fill(self.symmetric_difference(other)._list)
+        return self
+
+    def __rsub__(self, other):
+        return self._like(itertools.filterfalse(self.__contains__, other))
 
     __or__ = __ror__ = union
     __ior__ = update
@@ -402,45 +383,27 @@ class SortedSet(_ByKey, _Values, _Ordered, _core.Sequence):
     __xor__ = __rxor__ = symmetric_difference
     __ixor__ = symmetric_difference_update
 
-    __hash__ = None
-    __eq__ = _compare_sets(operator.eq)
-    __ne__ = _compare_sets(operator.ne)
-    __lt__ = _compare_sets(operator.lt)
-    __le__ = _compare_sets(operator.le)
-    __gt__ = _compare_sets(operator.gt)
-    __ge__ = _compare_sets(operator.ge)
-
     def __reduce__(self):
-        return self.__class__, (list(self), self.key)
+        return self.__class__, (self._list[:], self.key)
 
     @reprlib.recursive_repr()
     def __repr__(self):
         key = "" if self.key is None else f", key={self.key!r}"
-        return f"{self.__class__.__name__}({list(self)!r}{key})"
+        return f"{self.__class__.__name__}({self._list[:]!r}{key})"
 
 
 class _View:
     """A view of a SortedDict: its positions."""
 
     __slots__ = ()
-    _what = None
 
     def __len__(self):
         return len(self._mapping)
 
-    def __getitem__(self, index):
-        """The element at a position, or the list of a slice. O(log n)"""
-        return self._mapping._at(index, self._what)
-
     def __delitem__(self, index):
         """Remove the items at a position or in a slice. O(log n) each"""
-        self._mapping._erase_at(index)
-
-    def __iter__(self):
-        return self._mapping._walk(False, self._what)
-
-    def __reversed__(self):
-        return self._mapping._walk(True, self._what)
+        keys = self._mapping._list[index]
+        self._mapping._remove_all(keys if isinstance(index, slice) else [keys])
 
     def __repr__(self):
         return f"{self.__class__.__name__}({self._mapping!r})"
@@ -450,18 +413,27 @@ class SortedKeysView(_View, collections.abc.KeysView, collections.abc.Sequence):
     """The keys of a SortedDict: a set with positions."""
 
     __slots__ = ()
-    _what = _KEYS
 
     @classmethod
     def _from_iterable(cls, values):
         return SortedSet(values)
+
+    def __iter__(self):
+        return iter(self._mapping)
+
+    def __reversed__(self):
+        return reversed(self._mapping)
+
+    def __getitem__(self, index):
+        """The key at a position, or the list of a slice. O(log n)"""
+        return self._mapping._list[index]
 
     def index(self, value, start=None, stop=None):
         """The position of a key. O(log n)"""
         return self._mapping.index(value, start, stop)
 
     def count(self, value):
-        """1 if the key is there, else 0. O(log n)"""
+        """1 if the key is there, else 0. O(1)"""
         return int(value in self._mapping)
 
 
@@ -469,23 +441,44 @@ class SortedItemsView(_View, collections.abc.ItemsView, collections.abc.Sequence
     """The items of a SortedDict: a set of pairs with positions."""
 
     __slots__ = ()
-    _what = _ITEMS
 
     @classmethod
     def _from_iterable(cls, values):
         return SortedSet(values)
+
+    def __iter__(self):
+        return zip(self._mapping._list, map(self._mapping.__getitem__, self._mapping._list))
+
+    def __reversed__(self):
+        return zip(reversed(self._mapping._list), map(self._mapping.__getitem__, reversed(self._mapping._list)))
+
+    def __getitem__(self, index):
+        """The item at a position, or the list of a slice. O(log n)"""
+        keys = self._mapping._list[index]
+        if isinstance(index, slice):
+            return list(zip(keys, map(self._mapping.__getitem__, keys)))
+        return keys, self._mapping[keys]
 
 
 class SortedValuesView(_View, collections.abc.ValuesView, collections.abc.Sequence):
     """The values of a SortedDict in the order of their keys."""
 
     __slots__ = ()
-    _what = _VALUES
+
+    def __iter__(self):
+        return map(self._mapping.__getitem__, self._mapping._list)
+
+    def __reversed__(self):
+        return map(self._mapping.__getitem__, reversed(self._mapping._list))
+
+    def __getitem__(self, index):
+        """The value at a position, or the list of a slice. O(log n)"""
+        keys = self._mapping._list[index]
+        return list(map(self._mapping.__getitem__, keys)) if isinstance(index, slice) else self._mapping[keys]
 
 
-@described
-class SortedDict(_ByKey, _Ordered, _core.Map):
-    """A dict that is sorted by its keys, with positions. It is not a subclass of dict.
+class SortedDict(_Beside, _core.Dict):
+    """A dict that is sorted by its keys, with positions. It is a dict.
 
     >>> d = SortedDict({"b": 2, "a": 1})
     >>> d, d.peekitem(0), d.bisect("a")
@@ -493,24 +486,17 @@ class SortedDict(_ByKey, _Ordered, _core.Map):
     """
 
     def __init__(self, key=None, items=_nothing, /, **more):
-        """SortedDict([key function or None,] [mapping or pairs,] **more). O(n log n), or linear in n if the
-        keys have the form of 64-bit numbers"""
+        """SortedDict([key function or None,] [mapping or pairs,] **more). O(n log n)"""
         if key is not None and not callable(key):
             if items is not _nothing:
                 raise TypeError(f"{key!r} is neither a key function nor None")
             key, items = None, key
-        self._begin(key)
+        self._restart(key)
         self.update(items, **more)
 
     def update(self, items=_nothing, /, **more):
         """Set the items of a mapping or of pairs. O(k log n)"""
-        if isinstance(items, SortedDict):
-            items = list(items.items())
-        elif not isinstance(items, dict) and hasattr(items, "keys"):
-            items = [(key, items[key]) for key in items.keys()]
-        elif isinstance(items, dict) and type(items) is not dict:
-            items = items.items()
-        self._update(items, more)
+        self._update(items, **more)
 
     def copy(self):
         """A copy. O(n)"""
@@ -539,25 +525,8 @@ class SortedDict(_ByKey, _Ordered, _core.Map):
         """A view of the values."""
         return SortedValuesView(self)
 
-    def pop(self, key, default=_absent):
-        """Remove key and return its value, or default. Raises KeyError without one. O(log n)"""
-        return self._pop(key, default, default is _absent)
-
-    def popitem(self, index=-1):
-        """Remove the item at a position and return it. O(log n)"""
-        try:
-            return self._take_at(index)
-        except IndexError:
-            if len(self):
-                raise
-            raise KeyError("popitem(): dictionary is empty") from None
-
-    def peekitem(self, index=-1):
-        """The item at a position. O(log n)"""
-        return self._at(index, _ITEMS)
-
     def __or__(self, other):
-        if not isinstance(other, (SortedDict, collections.abc.Mapping)):
+        if not isinstance(other, collections.abc.Mapping):
             return NotImplemented
         made = self.copy()
         made.update(other)
@@ -574,15 +543,6 @@ class SortedDict(_ByKey, _Ordered, _core.Map):
         self.update(other)
         return self
 
-    __hash__ = None
-
-    def __eq__(self, other):
-        if not isinstance(other, (SortedDict, collections.abc.Mapping)):
-            return NotImplemented
-        if len(self) != len(other):
-            return False
-        return all(key in other and other[key] == value for key, value in self.items())
-
     def __reduce__(self):
         return self.__class__, (self.key, dict(self.items()))
 
@@ -594,6 +554,4 @@ class SortedDict(_ByKey, _Ordered, _core.Map):
 
 
 collections.abc.MutableSequence.register(SortedList)
-collections.abc.MutableSet.register(SortedSet)
 collections.abc.Sequence.register(SortedSet)
-collections.abc.MutableMapping.register(SortedDict)

@@ -1,23 +1,14 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// What the files that bind containers to Python share.
+// What the type slots of classes share.
 #pragma once
 
-#include "held.hpp"
-#include "sorted_update.hpp"
+#include "code.hpp"
 
 #include <exception>
 #include <new>
 
 namespace lathpy {
-
-struct Map : Sorted {
-    explicit Map(nb::object key) : Sorted(true, false, std::move(key)) {}
-};
-
-struct Sequence : Sorted {
-    Sequence(bool twins, nb::object key) : Sorted(false, twins, std::move(key)) {}
-};
 
 // The object behind `self`. Throws RuntimeError if __init__ of the base has not been called.
 template <class T>
@@ -46,9 +37,13 @@ Result guarded(Result failed, Body body) noexcept {
     return failed;
 }
 
-// The position that an index of Python's means. Throws IndexError with this text.
-uint64_t position(Sorted& sorted, int64_t index, const char* text);
+// What an index of a container is. May run __index__.
+inline int64_t number_of(PyObject* index) {
+    Py_ssize_t number = PyNumber_AsSsize_t(index, PyExc_IndexError);
 
-void bind_batches(LockedClass<Map, Sorted>& map, LockedClass<Sequence, Sorted>& sequence);
+    if (number == -1 && PyErr_Occurred())
+        throw nb::python_error();
+    return number;
+}
 
 } // namespace lathpy

@@ -1,0 +1,754 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+#include "list.hpp"
+#include "code.hpp"
+#include "turn.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <new>
+
+namespace lathpy {
+
+namespace {
+
+enum : uint8_t { uncoded, number, text, bytes, tuple }; // tuple + the kind of its first item
+
+// The first eight bytes of a text as UTF-8 writes it, lone surrogates too: in the order of code
+// points.
+uint64_t text_code(PyObject* text) {
+    Py_ssize_t size = PyUnicode_GetLength(text);
+    uint64_t code = 0;
+    int left = 64;
+    auto put = [&](uint64_t byte) {
+        left -= 8;
+        code |= left >= 0 ? byte << left : 0;
+    };
+
+    for (Py_ssize_t i = 0; i < size && left > 0; i++) {
+        uint64_t c = PyUnicode_ReadChar(text, i);
+        if (c < 0x80) {
+            put(c);
+        } else if (c < 0x800) {
+            put(0xc0 | c >> 6);
+            put(0x80 | (c & 63));
+        } else if (c < 0x10000) {
+            put(0xe0 | c >> 12);
+            put(0x80 | (c >> 6 & 63));
+            put(0x80 | (c & 63));
+        } else {
+            put(0xf0 | c >> 18);
+            put(0x80 | (c >> 12 & 63));
+            put(0x80 | (c >> 6 & 63));
+            put(0x80 | (c & 63));
+        }
+    }
+    return code;
+}
+
+uint64_t bytes_code(PyObject* object) {
+    char* data = PyBytes_AsString(object);
+    auto size = static_cast<size_t>(PyBytes_Size(object));
+    uint64_t code = 0;
+
+    std::memcpy(&code, data, std::min<size_t>(size, sizeof(code)));
+    return __builtin_bswap64(code);
+}
+
+// The nearest double: ints and floats are in one order.
+double nearest_double(PyObject* object) {
+    int over = 0;
+
+    if (PyFloat_CheckExact(object))
+        return PyFloat_AsDouble(object);
+    auto whole = static_cast<double>(PyLong_AsLongLongAndOverflow(object, &over));
+    if (!over)
+        return whole;
+    whole = PyLong_AsDouble(object);
+    if (!PyErr_Occurred())
+        return whole;
+    PyErr_Clear(); // it is beyond the doubles
+    return over * HUGE_VAL;
+}
+
+} // namespace
+
+ListCode list_code(PyObject* key) {
+    if (PyLong_CheckExact(key) || PyFloat_CheckExact(key)) {
+        double value = nearest_double(key);
+        return std::isnan(value) ? ListCode{} : ListCode{number, real_code(value)};
+    }
+    if (PyUnicode_CheckExact(key))
+        return {text, text_code(key)};
+    if (PyBytes_CheckExact(key))
+        return {bytes, bytes_code(key)};
+    if (PyTuple_CheckExact(key) && PyTuple_Size(key) > 0) {
+        ListCode first = list_code(PyTuple_GetItem(key, 0));
+        if (first.kind != uncoded && first.kind < tuple)
+            return {static_cast<uint8_t>(tuple + first.kind), first.code};
+    }
+    return {};
+}
+
+ListChunks::~ListChunks() {
+    for (ListChunk& chunk : *this) {
+        for (uint32_t i = 0; i < chunk.count; i++) {
+            Py_DECREF(chunk.items[i]);
+            if (keyed)
+                Py_DECREF(chunk.items[chunk.room + i]);
+        }
+        PyMem_Free(chunk.items);
+    }
+}
+
+// A key, compared with those of the list. Between exact ints of 64 bits, floats and texts no code
+// of the caller's runs; in other comparisons it may, and the list is pinned.
+class List::Order {
+public:
+    Order(List& list, PyObject* key) : list(list), key(key) {
+        int over = 0;
+
+        if (PyLong_CheckExact(key)) {
+            whole = PyLong_AsLongLongAndOverflow(key, &over);
+            type = over ? nullptr : &PyLong_Type;
+        } else if (PyFloat_CheckExact(key)) {
+            real = PyFloat_AsDouble(key);
+            type = &PyFloat_Type;
+        } else if (PyUnicode_CheckExact(key)) {
+            type = &PyUnicode_Type;
+        }
+    }
+
+    // Whether the place of the key is behind the item.
+    template <bool right>
+    bool passes(PyObject* item) const {
+        if (type == &PyLong_Type && Py_TYPE(item) == type) {
+            int over = 0;
+            long long other = PyLong_AsLongLongAndOverflow(item, &over);
+            if (__builtin_expect(!over, 1)) // no branch depends on the two numbers
+                return right ? other <= whole : other < whole;
+        }
+        if (type == &PyFloat_Type && Py_TYPE(item) == type) {
+            double other = PyFloat_AsDouble(item);
+            return right ? !(real < other) : other < real;
+        }
+        return right ? !before(item) : behind(item);
+    }
+    bool before(PyObject* item) const { // key < item
+        if (Py_TYPE(item) != type)
+            return less(key, item);
+        if (type == &PyLong_Type) {
+            int over = 0;
+            long long other = PyLong_AsLongLongAndOverflow(item, &over);
+            return over ? over > 0 : whole < other;
+        }
+        if (type == &PyFloat_Type)
+            return real < PyFloat_AsDouble(item);
+        return PyUnicode_Compare(key, item) < 0;
+    }
+    bool behind(PyObject* item) const { // item < key
+        if (Py_TYPE(item) != type)
+            return less(item, key);
+        if (type == &PyLong_Type) {
+            int over = 0;
+            long long other = PyLong_AsLongLongAndOverflow(item, &over);
+            return over ? over < 0 : other < whole;
+        }
+        if (type == &PyFloat_Type)
+            return PyFloat_AsDouble(item) < real;
+        return PyUnicode_Compare(item, key) < 0;
+    }
+    bool equals(PyObject* value, PyObject* there) const {
+        return value == there || compare(there, value, Py_EQ);
+    }
+    bool less(PyObject* a, PyObject* b) const { return compare(a, b, Py_LT); }
+
+    List& list;
+    PyObject* key;
+
+private:
+    bool compare(PyObject* a, PyObject* b, int how) const {
+        list.pinned++;
+        int result = PyObject_RichCompareBool(a, b, how);
+        list.pinned -= list.pinned != 0; // 0: a fork within it
+        if (result < 0)
+            throw nb::python_error();
+        return result;
+    }
+
+    PyTypeObject* type = nullptr; // of the keys with which it compares without Python's help
+    union {
+        long long whole;
+        double real;
+    };
+};
+
+// The place in a chunk before the keys that are not before this one; right: not behind it.
+template <bool right>
+size_t List::bisect_in(const Chunk& chunk, const Order& order) const {
+    size_t low = 0, n = chunk.count;
+
+    if (chunks.size() > 512) // what the first steps may look at, at once
+        for (size_t i = 1; i < 8; i++)
+            __builtin_prefetch(chunk.items[n * i / 8]);
+    for (; n > 1; n -= n / 2)
+        low += order.passes<right>(chunk.items[low + n / 2 - 1]) * (n / 2);
+    return low + order.passes<right>(chunk.items[low]);
+}
+
+// The number of codes before this one; without branches, which a random key would mispredict.
+static size_t codes_before(const std::vector<uint64_t>& codes, uint64_t code) {
+    const uint64_t* base = codes.data();
+    size_t n = codes.size();
+
+    while (n > 1) {
+        size_t half = n / 2;
+        base += (base[half - 1] < code) * half;
+        n -= half;
+    }
+    return static_cast<size_t>(base - codes.data()) + (n && *base < code);
+}
+
+// The first chunk whose last key is not before this one; right: is behind it.
+template <bool right>
+size_t List::chunk_for(const Order& order) const {
+    size_t low = 0, high = chunks.size();
+
+    if (high > 1 && coded == high) {
+        ListCode code = list_code(order.key);
+        if (code.kind == kind) {
+            for (high = low = codes_before(codes, code.code);
+                 high < codes.size() && codes[high] == code.code;)
+                high++;
+        }
+    }
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (order.passes<right>(last_key(middle)))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+List::Place List::bisect(PyObject* key, bool right) {
+    Order order(*this, key);
+    size_t chunk = right ? chunk_for<true>(order) : chunk_for<false>(order);
+
+    if (chunk == chunks.size())
+        return {chunk, 0};
+    size_t at =
+        right ? bisect_in<true>(chunks[chunk], order) : bisect_in<false>(chunks[chunk], order);
+    return {chunk, at};
+}
+
+bool List::find(PyObject* key, PyObject* value, Place* place) {
+    Order order(*this, key);
+
+    *place = bisect(key, false);
+    for (bool there = place->chunk < chunks.size(); there; there = next(place)) {
+        if (order.equals(value, at(*place)))
+            return !order.before(key_at(*place)); // equal ones may be apart by a key function
+        if (order.before(key_at(*place)))
+            return false;
+    }
+    return false;
+}
+
+bool List::next(Place* place) const {
+    if (++place->at < chunks[place->chunk].count)
+        return true;
+    place->at = 0;
+    return ++place->chunk < chunks.size();
+}
+
+bool List::previous(Place* place) const {
+    if (place->at == 0) {
+        if (place->chunk == 0)
+            return false;
+        place->at = chunks[--place->chunk].count;
+    }
+    place->at--;
+    return true;
+}
+
+void List::count_sums() {
+    size_t n = chunks.size();
+
+    sums.resize(n);
+    for (size_t i = 0; i < n; i++)
+        sums[i] = chunks[i].count;
+    for (size_t i = 0; i < n; i++)
+        if (size_t above = i | (i + 1); above < n)
+            sums[above] += sums[i];
+}
+
+void List::count_at(size_t chunk, int64_t by) {
+    count += static_cast<size_t>(by);
+    version++;
+    for (size_t i = chunk; i < sums.size(); i |= i + 1)
+        sums[i] += static_cast<size_t>(by);
+}
+
+List::Place List::place_of(size_t position) {
+    size_t chunk = 0, step_size = 1;
+
+    if (position >= count)
+        return {chunks.size(), position - count};
+    if (position < chunks[0].count)
+        return {0, position};
+    if (count - position <= chunks.back().count)
+        return {chunks.size() - 1, chunks.back().count - (count - position)};
+    if (sums.empty())
+        count_sums();
+    while (step_size * 2 <= sums.size())
+        step_size *= 2;
+    for (; step_size; step_size /= 2)
+        if (chunk + step_size <= sums.size() && sums[chunk + step_size - 1] <= position) {
+            chunk += step_size;
+            position -= sums[chunk - 1];
+        }
+    return {chunk, position};
+}
+
+size_t List::position_of(Place place) {
+    size_t position = place.at;
+
+    if (place.chunk == chunks.size())
+        return count;
+    if (place.chunk && sums.empty())
+        count_sums();
+    for (size_t i = place.chunk; i > 0; i &= i - 1)
+        position += sums[i - 1];
+    return position;
+}
+
+nb::object List::key_of(PyObject* value) {
+    struct Call {
+        unsigned& calls;
+        explicit Call(unsigned& calls) : calls(calls) { calls++; }
+        ~Call() { calls -= calls != 0; } // 0: a fork within it
+    };
+
+    if (!keyed())
+        return nb::borrow(value);
+    Call call(keying);
+    return nb::object(key_fn)(nb::handle(value));
+}
+
+void List::writing() {
+    if (std::exchange(era, forks) !=
+        forks) // in the child of a fork calls of other threads never end
+        pinned = keying = 0;
+    if (pinned)
+        raise(PyExc_RuntimeError,
+              "the container cannot be changed within a comparison of its keys");
+}
+
+void List::restart(nb::object key, ListChunks* gone) {
+    writing();
+    if (keying) // what it returns belongs to the order that is about to end
+        raise(PyExc_RuntimeError, "__init__ was called while the key function runs");
+    take().swap(*gone);
+    nb::object old = std::move(key_fn);
+    chunks.keyed = !key.is_none();
+    if (chunks.keyed)
+        key_fn = std::move(key);
+}
+
+void List::exchange(List& other) {
+    writing();
+    chunks.swap(other.chunks);
+    codes.swap(other.codes);
+    kinds.swap(other.kinds);
+    sums.swap(other.sums);
+    std::swap(count, other.count);
+    std::swap(coded, other.coded);
+    std::swap(kind, other.kind);
+    version++;
+}
+
+void List::copy(const List& other) {
+    Refs keys, values;
+
+    keys.reserve(other.count);
+    values.reserve(keyed() ? other.count : 0);
+    for (const Chunk& chunk : other.chunks) {
+        keys.insert(keys.end(), chunk.items, chunk.items + chunk.count);
+        if (keyed())
+            values.insert(values.end(), chunk.items + chunk.room,
+                          chunk.items + chunk.room + chunk.count);
+    }
+    assign(keys, values);
+}
+
+ListChunks List::take() {
+    assert(!pinned);
+    ListChunks gone;
+
+    gone.swap(chunks);
+    chunks.keyed = gone.keyed;
+    codes.clear();
+    kinds.clear();
+    sums.clear();
+    count = coded = 0;
+    kind = 0;
+    version++;
+    return gone;
+}
+
+// Changes the room of a chunk. Throws std::bad_alloc, but not if it becomes smaller.
+void List::resize(Chunk* chunk, size_t room) const {
+    size_t n = chunk->count * sizeof(PyObject*), both = keyed() ? 2 : 1;
+    PyObject** items = chunk->items;
+
+    if (keyed() && room < chunk->room)
+        std::memmove(items + room, items + chunk->room, n);
+    auto* made = static_cast<PyObject**>(PyMem_Realloc(items, room * both * sizeof(PyObject*)));
+    if (!made && room > chunk->room)
+        throw std::bad_alloc();
+    chunk->items = items = made ? made : items;
+    if (keyed() && room > chunk->room)
+        std::memmove(items + room, items + chunk->room, n);
+    chunk->room = static_cast<uint32_t>(room);
+}
+
+// Finds out the code of a chunk's last key.
+void List::code_last(size_t chunk) {
+    ListCode code = list_code(last_key(chunk));
+
+    coded -= kinds[chunk] == kind && kind;
+    if (chunks.size() == 1)
+        kind = code.kind;
+    codes[chunk] = code.code;
+    kinds[chunk] = code.kind;
+    coded += code.kind == kind && kind;
+}
+
+void List::erase_chunk(size_t chunk) {
+    auto at = static_cast<ptrdiff_t>(chunk);
+
+    PyMem_Free(chunks[chunk].items);
+    coded -= kinds[chunk] == kind && kind;
+    chunks.erase(chunks.begin() + at);
+    codes.erase(codes.begin() + at);
+    kinds.erase(kinds.begin() + at);
+    sums.clear();
+}
+
+// Makes room for a key at the place, which is in a full chunk or behind all: the upper half of a
+// full chunk becomes one by itself. A key that comes last begins a chunk. Throws std::bad_alloc.
+void List::split(Place* place) {
+    bool last = place->chunk == chunks.size() ||
+                (place->chunk + 1 == chunks.size() && place->at == chunks[place->chunk].count);
+    size_t chunk = last ? chunks.size() : place->chunk + 1, both = keyed() ? 2 : 1;
+    size_t stay = last ? 0 : chunks[place->chunk].count / 2;
+    size_t move = last ? 0 : chunks[place->chunk].count - stay;
+    auto at = static_cast<ptrdiff_t>(chunk);
+
+    chunks.reserve(chunks.size() + 1);
+    codes.reserve(codes.size() + 1);
+    kinds.reserve(kinds.size() + 1);
+    Chunk made = {nullptr, 0, static_cast<uint32_t>(move + (chunks.empty() ? 4 : step))};
+    made.items = static_cast<PyObject**>(PyMem_Malloc(made.room * both * sizeof(PyObject*)));
+    if (!made.items)
+        throw std::bad_alloc();
+    made.count = static_cast<uint32_t>(move);
+    if (move) {
+        Chunk& full = chunks[place->chunk];
+        std::memcpy(made.items, full.items + stay, move * sizeof(PyObject*));
+        if (keyed())
+            std::memcpy(made.items + made.room, full.items + full.room + stay,
+                        move * sizeof(PyObject*));
+        full.count = static_cast<uint32_t>(stay);
+        resize(&full, stay + step);
+    }
+    chunks.insert(chunks.begin() + at, made);
+    codes.insert(codes.begin() + at, move ? codes[chunk - 1] : 0);
+    kinds.insert(kinds.begin() + at, move ? kinds[chunk - 1] : uint8_t{0});
+    coded += move && kinds[chunk] == kind && kind;
+    sums.clear();
+    if (move)
+        code_last(chunk - 1);
+    if (last)
+        *place = {chunk, 0};
+    else if (place->at > stay)
+        *place = {chunk, place->at - stay};
+}
+
+// Adds an item at a place. Throws std::bad_alloc.
+void List::insert(Place place, PyObject* key, PyObject* value) {
+    assert(!pinned);
+    if (place.chunk == chunks.size() && place.chunk)
+        place = {place.chunk - 1, chunks.back().count};
+    if (chunks.empty() || chunks[place.chunk].count >= most())
+        split(&place);
+    Chunk& chunk = chunks[place.chunk];
+    if (chunk.count == chunk.room)
+        resize(&chunk, chunk.room + (chunk.room < step ? chunk.room : step));
+    size_t behind = (chunk.count - place.at) * sizeof(PyObject*);
+    PyObject** there = chunk.items + place.at;
+    std::memmove(there + 1, there, behind);
+    *there = Py_NewRef(key);
+    if (keyed()) {
+        there += chunk.room;
+        std::memmove(there + 1, there, behind);
+        *there = Py_NewRef(value);
+    }
+    chunk.count++;
+    if (place.at + 1 == chunk.count)
+        code_last(place.chunk);
+    count_at(place.chunk, 1);
+}
+
+void List::add(PyObject* key, PyObject* value) {
+    writing();
+    insert(bisect(key, true), key, value);
+}
+
+// Joins a chunk with the next one, if both are small. Returns whether it did.
+bool List::join(size_t chunk) {
+    if (chunk + 1 >= chunks.size())
+        return false;
+    Chunk &first = chunks[chunk], &second = chunks[chunk + 1];
+    size_t both = first.count + second.count;
+    if (both > most() / 2)
+        return false;
+    try {
+        if (first.room < both)
+            resize(&first, both);
+    } catch (const std::bad_alloc&) {
+        return false; // later, perhaps
+    }
+    std::memcpy(first.items + first.count, second.items, second.count * sizeof(PyObject*));
+    if (keyed())
+        std::memcpy(first.items + first.room + first.count, second.items + second.room,
+                    second.count * sizeof(PyObject*));
+    first.count = static_cast<uint32_t>(both);
+    coded -= kinds[chunk] == kind && kind;
+    codes[chunk] = codes[chunk + 1];
+    kinds[chunk] = kinds[chunk + 1];
+    coded += kinds[chunk] == kind && kind;
+    second.count = 0;
+    erase_chunk(chunk + 1);
+    return true;
+}
+
+nb::object List::erase(Place place) {
+    assert(!pinned);
+    Chunk& chunk = chunks[place.chunk];
+    size_t behind = (chunk.count - place.at - 1) * sizeof(PyObject*);
+    PyObject** there = chunk.items + place.at;
+    nb::object key = nb::steal(*there), value;
+
+    std::memmove(there, there + 1, behind);
+    if (keyed()) {
+        there += chunk.room;
+        value = nb::steal(*there);
+        std::memmove(there, there + 1, behind);
+    }
+    chunk.count--;
+    count_at(place.chunk, -1);
+    if (chunk.count == 0) {
+        erase_chunk(place.chunk);
+        if (chunks.empty())
+            kind = 0;
+    } else {
+        if (chunk.room > 2 * step && chunk.room > 2 * chunk.count)
+            resize(&chunk, chunk.count + step);
+        if (place.at == chunk.count)
+            code_last(place.chunk);
+        if (chunk.count < most() / 4 && !join(place.chunk) && place.chunk)
+            join(place.chunk - 1);
+    }
+    return keyed() ? value : key;
+}
+
+void List::erase(const std::vector<size_t>& positions, Dropped* gone) {
+    size_t next = 0, before = 0, old;
+
+    writing();
+    gone->reserve(positions.size() * (keyed() ? 2 : 1));
+    for (size_t c = 0; next < positions.size(); before += old, c++) {
+        Chunk& chunk = chunks[c];
+        uint32_t kept = 0;
+        old = chunk.count;
+        if (positions[next] >= before + old)
+            continue;
+        for (uint32_t i = 0; i < old; i++) {
+            if (next < positions.size() && positions[next] == before + i) {
+                gone->push_back(nb::steal(chunk.items[i]));
+                if (keyed())
+                    gone->push_back(nb::steal(chunk.items[chunk.room + i]));
+                next++;
+                continue;
+            }
+            if (keyed())
+                chunk.items[chunk.room + kept] = chunk.items[chunk.room + i];
+            chunk.items[kept++] = chunk.items[i];
+        }
+        chunk.count = kept;
+    }
+    pack();
+}
+
+// After items have left chunks: drops those that are empty and joins small ones.
+void List::pack() {
+    size_t kept = 0;
+
+    count = 0;
+    for (size_t c = 0; c < chunks.size(); c++) {
+        if (chunks[c].count == 0) {
+            PyMem_Free(chunks[c].items);
+            continue;
+        }
+        count += chunks[c].count;
+        chunks[kept++] = chunks[c];
+    }
+    chunks.resize(kept);
+    codes.resize(kept);
+    kinds.assign(kept, uncoded);
+    sums.clear();
+    coded = 0;
+    version++;
+    for (size_t c = kept; c-- > 0;) {
+        code_last(c);
+        join(c);
+    }
+}
+
+void List::assign(const Refs& keys, const Refs& values) {
+    size_t n = keys.size(), both = keyed() ? 2 : 1;
+    size_t fill = n < 100'000 ? 72 : n < 1'000'000 ? 192 : 768, parts = (n + fill - 1) / fill;
+    ListChunks made;
+    std::vector<uint64_t> made_codes(parts);
+    std::vector<uint8_t> made_kinds(parts);
+
+    writing();
+    made.keyed = keyed();
+    made.reserve(parts);
+    for (size_t i = 0, size; i < n; i += size) {
+        size = std::min(fill, n - i);
+        auto* items = static_cast<PyObject**>(PyMem_Malloc(size * both * sizeof(PyObject*)));
+        if (!items)
+            throw std::bad_alloc();
+        made.push_back({items, static_cast<uint32_t>(size), static_cast<uint32_t>(size)});
+        for (size_t j = 0; j < size; j++) {
+            items[j] = Py_NewRef(keys[i + j]);
+            if (keyed())
+                items[size + j] = Py_NewRef(values[i + j]);
+        }
+    }
+    ListChunks gone = take(); // dropped when all is in place
+    chunks.swap(made);
+    codes.swap(made_codes);
+    kinds.swap(made_kinds);
+    count = n;
+    for (size_t c = chunks.size(); c-- > 0;) {
+        if (c + 1 == chunks.size())
+            kind = list_code(last_key(c)).kind;
+        code_last(c);
+    }
+}
+
+void List::merge(const Refs& keys, const Refs& values) {
+    std::vector<size_t> positions; // before which old item each one comes
+    size_t n = keys.size();
+
+    writing();
+    if (count == 0)
+        return assign(keys, values);
+    positions.reserve(n);
+    Place place;
+    for (size_t i = 0, at = 0; i < n; i++) {
+        if (n >= count / 8) {
+            Order order(*this, keys[i]);
+            for (; at < count && !order.before(key_at(place)); at++)
+                next(&place);
+            positions.push_back(at);
+        } else {
+            positions.push_back(position_of(bisect(keys[i], true)));
+        }
+    }
+    writing();
+    if (n < count / 8) {
+        size_t done = 0;
+        try {
+            for (; done < n; done++)
+                insert(place_of(positions[done] + done), keys[done], values[done]);
+        } catch (...) {
+            while (done-- > 0)
+                erase(place_of(positions[done] + done));
+            throw;
+        }
+        return;
+    }
+    Refs all_keys, all_values;
+    all_keys.reserve(count + n);
+    all_values.reserve(count + n);
+    place = {};
+    for (size_t i = 0, at = 0; at < count || i < n;) {
+        bool old = at < count && (i == n || positions[i] > at);
+        all_keys.push_back(old ? key_at(place) : keys[i]);
+        all_values.push_back(old ? this->at(place) : values[i]);
+        if (old) {
+            at++;
+            next(&place);
+        } else {
+            i++;
+        }
+    }
+    assign(all_keys, all_values);
+}
+
+int List::traverse(visitproc visit, void* arg) const {
+    Py_VISIT(key_fn.ptr());
+    for (const Chunk& chunk : chunks)
+        for (uint32_t i = 0; i < chunk.count; i++) {
+            Py_VISIT(chunk.items[i]);
+            if (keyed())
+                Py_VISIT(chunk.items[chunk.room + i]);
+        }
+    return 0;
+}
+
+size_t List::memory() const {
+    size_t bytes = chunks.capacity() * sizeof(Chunk) + codes.capacity() * sizeof(uint64_t) +
+                   kinds.capacity() + sums.capacity() * sizeof(size_t);
+
+    for (const Chunk& chunk : chunks)
+        bytes += chunk.room * sizeof(PyObject*) * (keyed() ? 2 : 1);
+    return bytes;
+}
+
+void List::verify() {
+    size_t found = 0, found_coded = 0;
+    auto check = [](bool right, const char* what) {
+        if (!right)
+            raise(PyExc_RuntimeError, what);
+    };
+    PyObject* before = nullptr;
+    uint64_t code = 0;
+
+    check(codes.size() == chunks.size() && kinds.size() == chunks.size(), "an array is too short");
+    for (size_t c = 0; c < chunks.size(); c++) {
+        const Chunk& chunk = chunks[c];
+        check(chunk.count && chunk.count <= chunk.room, "a chunk is empty or overfull");
+        for (uint32_t i = 0; i < chunk.count; i++) {
+            check(!before || !Order(*this, chunk.items[i]).before(before),
+                  "items are out of order");
+            before = chunk.items[i];
+        }
+        ListCode last = list_code(before);
+        check(last.kind == kinds[c] && last.code == codes[c], "a chunk has another code");
+        found_coded += kind && kinds[c] == kind;
+        check(coded != chunks.size() || code <= last.code, "codes are out of order");
+        code = last.code;
+        check(position_of({c, 0}) == found, "a sum is wrong");
+        found += chunk.count;
+    }
+    check(found == count && found_coded == coded, "a count is wrong");
+}
+
+} // namespace lathpy

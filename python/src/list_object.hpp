@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//
+// What the types of Python's that have a List share: of lathwork._core List (list_type.cpp), and Dict
+// and Set (hashed.cpp), which have one beside the hash table that they inherit.
+#pragma once
+
+#include "list.hpp"
+#include "object.hpp"
+#include "visit.hpp"
+
+namespace lathpy {
+
+struct ListObject {
+    PyObject head;
+    List list;
+};
+
+inline List& list_of(PyObject* self) { return reinterpret_cast<ListObject*>(self)->list; }
+
+// A new empty object of lathwork._core.List, or of the class of Python's that derives from it.
+PyObject* new_list();
+
+// The one argument of a method, borrowed: by position or by this name. NULL if it is not given and
+// optional. Throws TypeError.
+PyObject* only_argument(PyObject* const* args, Py_ssize_t n, PyObject* names, const char* name,
+                        bool optional = false);
+
+// The position that an index of Python's means; NULL: the last one. Throws IndexError with this text.
+size_t list_position(const List& list, PyObject* index, const char* text);
+// Takes one value out, if it is there. Returns whether it was.
+bool take_value(List& list, PyObject* value);
+// Adds all of a list of Python's that no one else has, or none; sorts it.
+void update(List& list, const nb::object& values);
+
+// Puts a new reference into a new list of Python's.
+inline void set_item(PyObject* list, Py_ssize_t at, PyObject* item) {
+#ifdef Py_LIMITED_API
+    PyList_SetItem(list, at, item);
+#else
+    PyList_SET_ITEM(list, at, item);
+#endif
+}
+
+// What a call that returns an object throws becomes Python's exception.
+template <class Body>
+PyObject* returning(Body body) noexcept {
+    return guarded(static_cast<PyObject*>(nullptr), body);
+}
+
+using FastCall = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
+inline PyCFunction fast(FastCall function) {
+    return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
+}
+inline constexpr int fast_flags = METH_FASTCALL | METH_KEYWORDS;
+
+} // namespace lathpy
