@@ -127,17 +127,28 @@ struct map *map_to_add(const struct opened *opened, enum map_kind kind)
 	return opened->value ? opened->value : map_create(kind, false);
 }
 
-void map_added(struct opened *opened, struct map *map)
+bool map_added(struct opened *opened, struct map *map)
 {
 	if (opened->value || !map)
-		return;
+		return false;
 	if (!map_size(map)) {
 		map_free(map);
-		return;
+		return false;
 	}
 	LATH_ASSERT(opened->key);
 	vk.ModuleTypeSetValue(opened->key, map_type, map);
 	opened->value = map;
+	return map->kind != MAP_NUMBERS;
+}
+
+void replicate_write(struct opened *opened, const char *name, struct vk_string **argv, int argc,
+		     int kind)
+{
+	if (kind)
+		replicate(opened, name, "vv", argv + 1, (size_t)kind - 1, argv + kind + 1,
+			  (size_t)(argc - kind) - 1);
+	else
+		replicate_call(opened, name, argv, argc);
 }
 
 void drop_empty(struct opened *opened)

@@ -36,8 +36,12 @@ int reply_entry(struct vk_ctx *ctx, enum map_kind kind, const struct map_entry *
 
 /* The map to add to; a new one is not yet in the key. NULL: no memory. */
 struct map *map_to_add(const struct opened *opened, enum map_kind kind);
-/* After map_to_add(): puts a new map into the key, unless nothing could be added. */
-void map_added(struct opened *opened, struct map *map);
+/* After map_to_add(): puts a new map into the key, unless nothing could be added. Returns whether
+ * replicas need the kind to do the same. */
+bool map_added(struct opened *opened, struct map *map);
+/* replicate_call() without the argument `kind`, 0: with all: the last release knows none there. */
+void replicate_write(struct opened *opened, const char *name, struct vk_string **argv, int argc,
+		     int kind);
 /* Removes the key if its map is empty, unless LATH.MAP.CREATE made it. */
 void drop_empty(struct opened *opened);
 

@@ -38,7 +38,7 @@ static int create_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 /* What may follow the value of LATH.MAP.SET. */
 struct set_options {
 	bool only_new, only_old;
-	const struct vk_string *kind; /* NULL: none is given */
+	int kind; /* where it is; 0: none is given */
 };
 
 /* false: the reply says why */
@@ -48,7 +48,7 @@ static bool set_options(struct vk_ctx *ctx, struct vk_string **argv, int argc,
 	enum map_kind kind;
 	int i;
 
-	*options = (struct set_options){ false, false, NULL };
+	*options = (struct set_options){ false, false, 0 };
 	for (i = 4; i < argc; i++) {
 		bool condition = options->only_new || options->only_old;
 
@@ -57,7 +57,7 @@ static bool set_options(struct vk_ctx *ctx, struct vk_string **argv, int argc,
 		} else if (is_word(argv[i], "XX") && !condition) {
 			options->only_old = true;
 		} else if (!options->kind && entry_kind(argv[i], &kind)) {
-			options->kind = argv[i];
+			options->kind = i;
 		} else {
 			reply_syntax(ctx);
 			return false;
@@ -75,6 +75,7 @@ static int set_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 	struct map *map;
 	OPENED(opened);
 	word there;
+	bool made;
 	int ret;
 
 	if (argc < 4 || argc > 6)
@@ -84,7 +85,7 @@ static int set_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 		return VK_OK;
 	if (options.only_old && !opened.value)
 		return vk.ReplyWithNull(ctx);
-	if (!want_kind(&opened, options.kind, &kind) ||
+	if (!want_kind(&opened, options.kind ? argv[options.kind] : NULL, &kind) ||
 	    !want_new_key(&opened, kind, argv[2], &key) || !want_text(ctx, argv[3], "value", &text))
 		return VK_OK;
 	if ((options.only_new || options.only_old) &&
@@ -92,11 +93,11 @@ static int set_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 		return vk.ReplyWithNull(ctx);
 	map = map_to_add(&opened, kind);
 	ret = map ? map_set(map, &key, value_make(text.data, text.size)) : -ENOMEM;
-	map_added(&opened, map);
+	made = map_added(&opened, map);
 	if (ret < 0)
 		return reply_failure(ctx, ret);
 	changed(&opened, "lath.map.set");
-	replicate_call(&opened, "LATH.MAP.SET", argv, argc);
+	replicate_write(&opened, "LATH.MAP.SET", argv, argc, made ? 0 : options.kind);
 	return vk.ReplyWithLongLong(ctx, ret);
 }
 
@@ -126,6 +127,7 @@ static int mset_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 	struct bytes text;
 	struct map *map;
 	OPENED(opened);
+	bool made;
 
 	if (argc < first + 2)
 		return vk.WrongArity(ctx);
@@ -145,7 +147,7 @@ static int mset_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 		text = text_of(argv[i + 1]);
 		ret = map_set(map, &key, value_make(text.data, text.size));
 	}
-	map_added(&opened, map);
+	made = map_added(&opened, map);
 	if (!map || (ret < 0 && i == first + 2))
 		return reply_failure(ctx, map ? ret : -ENOMEM);
 	changed(&opened, "lath.map.set");
@@ -153,7 +155,7 @@ static int mset_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 		replicate(&opened, "LATH.MAP.MSET", "v", argv + 1, (size_t)(i - 3));
 		return reply_failure(ctx, ret);
 	}
-	replicate_call(&opened, "LATH.MAP.MSET", argv, argc);
+	replicate_write(&opened, "LATH.MAP.MSET", argv, argc, first == 3 && !made ? 2 : 0);
 	return vk.ReplyWithLongLong(ctx, added);
 }
 
@@ -223,7 +225,7 @@ static int incr_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 	struct map *map;
 	OPENED(opened);
 	word value;
-	bool named;
+	bool named, made;
 	int ret;
 
 	named = argc > 3 && entry_kind(argv[argc - 1], &kind);
@@ -242,11 +244,11 @@ static int incr_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 		return reply_error(ctx, "ERR increment or decrement would overflow");
 	map = map_to_add(&opened, kind);
 	ret = map ? map_set(map, &key, value_make(text, signed_print(text, now))) : -ENOMEM;
-	map_added(&opened, map);
+	made = map_added(&opened, map);
 	if (ret < 0)
 		return reply_failure(ctx, ret);
 	changed(&opened, "lath.map.incr");
-	replicate_call(&opened, "LATH.MAP.INCR", argv, argc);
+	replicate_write(&opened, "LATH.MAP.INCR", argv, argc, named && !made ? argc - 1 : 0);
 	return reply_signed(ctx, now);
 }
 

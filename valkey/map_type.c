@@ -119,6 +119,8 @@ static void rewrite(struct vk_io *aof, struct vk_string *key, void *value)
 	struct vk_string *pairs[2 * IMAGE_BLOCK];
 	struct map_entry entry;
 	struct map_iter iter;
+	/* the last release knows no kinds here */
+	bool named = map->kind != MAP_NUMBERS && !map->keep;
 	char text[VALUE_TEXT];
 	size_t n = 0, i;
 	uint64_t emitted = 0;
@@ -136,8 +138,11 @@ static void rewrite(struct vk_io *aof, struct vk_string *key, void *value)
 			pairs[n++] = vk.CreateString(NULL, view.data, view.size);
 		}
 		if (n == 2 * IMAGE_BLOCK || (n && !more)) {
-			vk.EmitAOF(aof, "LATH.MAP.MSET", "scv", key, map_kind_names[map->kind],
-				   pairs, n);
+			if (named)
+				vk.EmitAOF(aof, "LATH.MAP.MSET", "scv", key,
+					   map_kind_names[map->kind], pairs, n);
+			else
+				vk.EmitAOF(aof, "LATH.MAP.MSET", "sv", key, pairs, n);
 			for (i = 0; i < n; i++)
 				vk.FreeString(NULL, pairs[i]);
 			emitted += n / 2;

@@ -11,6 +11,10 @@
 
 struct vk_functions vk;
 
+/* Of what replicas and append-only files get. 1: 0.1 and 0.2.0; 2: kinds in the write that makes a
+ * map. It changes with what the release before does not know; files have a version per type. */
+#define COMMAND_DIALECT 2
+
 /* Retired nodes that one turn of the server's clock frees at most. */
 #define CRON_STEP 1000
 
@@ -28,6 +32,7 @@ static void info(struct vk_info *out, int crash)
 	(void)crash;
 	vk.InfoAddSection(out, ""); /* the module's name alone */
 	vk.InfoAddFieldCString(out, "version", lath_version());
+	vk.InfoAddFieldULongLong(out, "command_dialect", COMMAND_DIALECT);
 	vk.InfoAddFieldCString(out, "acl_categories", vk.SetCommandACLCategories ? "set" : "none");
 	vk.InfoAddFieldULongLong(out, "packed_entries", packed_entries);
 	vk.InfoAddFieldULongLong(out, "index_bytes", server_memory_held());

@@ -57,13 +57,9 @@ class _Key:
     async def _await(read, reply):
         return read(await reply)
 
-    @staticmethod
-    def _now(reply, instead):
-        """The reply of a client that is not asynchronous."""
-        if inspect.iscoroutine(reply):
-            reply.close()
+    def _now(self, instead):
+        if inspect.iscoroutinefunction(self.client.execute_command):
             raise TypeError(f"the client is asynchronous: await {instead}")
-        return reply
 
 
 def _same(reply):
@@ -217,23 +213,28 @@ class Map(_Key):
             reply = self._run(_same, "SCAN", cursor, *words)
 
     def __getitem__(self, entry):
-        value = self._now(self.get(entry), "get()")
+        self._now("get()")
+        value = self.get(entry)
         if value is None:
             raise KeyError(entry)
         return value
 
     def __setitem__(self, entry, value):
-        self._now(self.set(entry, value), "set()")
+        self._now("set()")
+        self.set(entry, value)
 
     def __delitem__(self, entry):
-        if not self._now(self.delete(entry), "delete()"):
+        self._now("delete()")
+        if not self.delete(entry):
             raise KeyError(entry)
 
     def __contains__(self, entry):
-        return self._now(self.get(entry), "get()") is not None
+        self._now("get()")
+        return self.get(entry) is not None
 
     def __len__(self):
-        return self._now(self.len(), "len()")
+        self._now("len()")
+        return self.len()
 
     def len(self):
         return self._run(_same, "LEN")
@@ -356,4 +357,5 @@ class Intervals(_Key):
         return self._run(_same, "LEN")
 
     def __len__(self):
-        return self._now(self.len(), "len()")
+        self._now("len()")
+        return self.len()

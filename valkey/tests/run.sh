@@ -18,6 +18,19 @@ tests() {
 tools/build $preset lathwork_valkey
 tools/venv build/valkey-python "$(<valkey/tests/requirements.txt)"
 module=build/$preset/lib/liblathwork-valkey.so
+
+# the module of the last release, for test_upgrade.py: from the history of git, where there is one
+last_release() {
+	local version commit directory
+	version=$(sed -nE 's/^## ([0-9.]+), [0-9]{4}-.*/\1/p' CHANGELOG.md | head -n 1)
+	commit=$(git log -1 --format=%H --grep="^release: $version\$" 2>/dev/null) && [[ $commit ]] || return 0
+	directory=build/release-$version-valkey
+	export LATH_VALKEY_OLD=$PWD/$directory/build/valkey/lib/liblathwork-valkey.so
+	[[ ! -e $LATH_VALKEY_OLD ]] || return 0
+	mkdir -p "$directory" build/logs
+	git archive "$commit" | tar -x -C "$directory"
+	(cd "$directory" && cmake --preset valkey && cmake --build --preset valkey) >build/logs/valkey-last-release.log 2>&1
+}
 case ${1-} in
 serve) exec "$python" valkey/serve.py "${SERVER:-valkey}" "$PWD/$module" "${@:2}" ;;
 bench) exec "$python" -B valkey/bench.py "$module" --json build/results/valkey.json "${@:2}" ;;
@@ -29,6 +42,7 @@ servers)
 	;;
 esac
 tools/build valkey-asan
+last_release
 # Side by side: servers wait more than they work. Redis has its own allocator, which the sanitizer does not see.
 tests valkey valkey-asan "$PWD/build/valkey-asan/lib/libno_deepbind.so:$(gcc -print-file-name=libasan.so)" >build/logs/valkey-tests-asan.log 2>&1 &
 jobs+=($!)
