@@ -43,7 +43,7 @@ INTERVAL.CONTAINS ivl 30000000 30000010 LIMIT 1|INTERVAL.COUNT ivl - +|INTERVAL.
 INTERVAL.NEAREST ivl 99999999999|INTERVAL.LEN ivl|INTERVAL.HELP"""
 
 # In proportion to what they return, remove or copy: the ratio to a command of the server for its types, at most
-LONG = (("LATH.MAP.RANGE num - +", "ZRANGE z 0 -1 WITHSCORES", 3), ("LATH.INTERVAL.OVERLAPS ivl - +", "ZRANGE z 0 -1 WITHSCORES", 6),
+LONG = (("LATH.MAP.RANGE num - + LIMIT 100000", "ZRANGE z 0 99999 WITHSCORES", 3), ("LATH.INTERVAL.OVERLAPS ivl - + LIMIT 100000", "ZRANGE z 0 99999 WITHSCORES", 6),
         ("LATH.MAP.DELRANGE num.2 - 5000000", "ZREMRANGEBYRANK z.2 0 500000", 1),
         ("LATH.MAP.DELRANGE str.2 - [member:0005", "ZREMRANGEBYRANK z.2 0 500000", 4), ("DUMP num", "DUMP z", 2), ("DUMP str", "DUMP z", 3),
         ("DUMP ivl", "DUMP z", 3), ("DUMP pool", "DUMP z", 3), ("COPY num num.2 REPLACE", "COPY z z.2 REPLACE", 1),
