@@ -301,6 +301,33 @@ def test_subclasses():
     assert bare == {1: 2} and isinstance(bare, dict)
 
 
+def test_subclasses_that_set_items_of_dict():
+    """As ValueSortedDict of sortedcollections does: its order is that of the values."""
+    class ByValue(SortedDict):
+        def __init__(self, *args):
+            super().__init__(lambda key: self[key], *args)
+
+        def __delitem__(self, key):
+            self._list_remove(key)
+            dict.__delitem__(self, key)
+
+        def __setitem__(self, key, value):
+            if key in self:
+                del self[key]
+            dict.__setitem__(self, key, value)
+            self._list_add(key)
+
+        _setitem = __setitem__
+
+    made = ByValue({"a": 2, "b": 1, "c": 3})
+    made["d"] = 0
+    made.update({"a": 9, "e": 5})
+    del made["c"]
+    assert list(made) == ["d", "b", "e", "a"] and made.pop("b") == 1 and made.popitem() == ("a", 9) and made.setdefault("z", -1) == -1
+    made._verify()
+    assert list(made.items()) == [("z", -1), ("d", 0), ("e", 5)]
+
+
 def test_cycles_are_collected():
     class Thing:
         pass

@@ -496,7 +496,20 @@ class SortedDict(_Beside, _core.Dict):
 
     def update(self, items=_nothing, /, **more):
         """Set the items of a mapping or of pairs. O(k log n)"""
-        self._update(items, **more)
+        if self and type(self)._setitem is not SortedDict._setitem:
+            for key, value in dict(items, **more).items():
+                self._setitem(key, value)
+        else:
+            self._update(items, **more)
+
+    # What subclasses of sortedcontainers' class call and override, such as those of sortedcollections.
+    _setitem = _core.Dict.__setitem__
+
+    def _list_add(self, key):
+        self._list.add(key)
+
+    def _list_remove(self, key):
+        self._list.remove(key)
 
     def copy(self):
         """A copy. O(n)"""
