@@ -9,8 +9,12 @@
 #include "tree/step/step.h"
 #include "tree/way/locate.h"
 
-/* Items erased from a locked leaf at a time. */
+/* Items erased from a locked leaf at a time. In the kernel a stack is small. */
+#ifdef __KERNEL__
+#define CARRY 8
+#else
 #define CARRY 16
+#endif
 
 /* Returns the first live entry of the leaf that overlaps [key, last], or -1. */
 static int first_overlap(const struct node *leaf, u64 key, u64 last)
