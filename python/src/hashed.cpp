@@ -69,7 +69,8 @@ void hashed_dealloc(PyObject* self) {
     Py_DECREF(type);
 }
 
-// These two make `in` and `[]` of a class of Python's direct calls: dict and set have methods for them.
+// These two make `in` and `[]` of a class of Python's direct calls: dict and set have methods for
+// them.
 template <Base& base>
 int hashed_contains(PyObject* self, PyObject* key) {
     return base.contains(self, key);
@@ -211,8 +212,8 @@ void forget_new(PyObject* self, List& list) {
     });
 }
 
-// After a call that has put a key into the hash table, which has `grown` or not since the list had this
-// version: the list gets it too. If it does not compare, the table loses it again.
+// After a call that has put a key into the hash table, which has `grown` or not since the list had
+// this version: the list gets it too. If it does not compare, the table loses it again.
 template <Base& base>
 void follow(PyObject* self, PyObject* key, uint64_t version, bool grown) {
     List& list = list_of(base.list(self));
@@ -222,7 +223,7 @@ void follow(PyObject* self, PyObject* key, uint64_t version, bool grown) {
         return;
     try {
         for (uint64_t now = list.version;; sure = false, now = list.version) {
-            if (!sure) { // a hash, a comparison, a key function or a finalizer has changed the container
+            if (!sure) { // code of the caller's has changed the container
                 int there = base.contains(self, key);
                 must_succeed(there);
                 if (!there || Found(list, key).is_there())
@@ -298,7 +299,7 @@ void follow_all(PyObject* self, List& list) {
     }
 }
 
-// A copy of a dict if looking one of these keys up may raise, else nothing: what is needed to undo changes.
+// A copy of a dict if looking one of these keys up may raise, else nothing: to undo changes.
 nb::object backup_of(PyObject* self, const nb::object& keys) {
     bool own = false;
 
@@ -450,8 +451,7 @@ PyObject* dict_popitem(PyObject* self, PyObject* const* args, Py_ssize_t n, PyOb
     });
 }
 
-// _update(made, empty): sets the items of a dict; into an empty one anything that dict() takes, as the
-// arguments of a call.
+// _update(...): sets the items of what dict() takes as the arguments of a call.
 PyObject* dict_update(PyObject* self, PyObject* args, PyObject* more) {
     return returning([&] {
         Locked lock(dict_base.list(self));

@@ -15,8 +15,8 @@
 //   - A comparison (`Order`) pins the list: a change meanwhile, of any thread, raises RuntimeError
 //     (writing()). So what a search has found is there when it goes on.
 //   - A key function is called before anything is looked for; the list cannot get another one then.
-//   - References are dropped when a change is complete (`Dropped`), so a finalizer finds a list that
-//     is in order.
+//   - References are dropped when a change is complete (`Dropped`), so a finalizer finds a list
+//     that is in order.
 // Every change asserts that the list is not pinned. All calls hold the lock of the list's object.
 #pragma once
 

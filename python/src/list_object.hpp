@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// What the types of Python's that have a List share: of lathwork._core List (list_type.cpp), and Dict
-// and Set (hashed.cpp), which have one beside the hash table that they inherit.
+// What the types of lathwork._core that have a List share: List (list_type.cpp), and Dict and Set
+// (hashed.cpp), which have one beside the hash table that they inherit.
 #pragma once
 
 #include "list.hpp"
@@ -25,7 +25,7 @@ PyObject* new_list();
 PyObject* only_argument(PyObject* const* args, Py_ssize_t n, PyObject* names, const char* name,
                         bool optional = false);
 
-// The position that an index of Python's means; NULL: the last one. Throws IndexError with this text.
+// The position that an index of Python's means; NULL: the last one. Throws IndexError.
 size_t list_position(const List& list, PyObject* index, const char* text);
 // Takes one value out, if it is there. Returns whether it was.
 bool take_value(List& list, PyObject* value);

@@ -719,7 +719,7 @@ bool MapWalk::next() {
         want = std::min<size_t>(want * 2, 64);
         at = 0;
     }
-    // No more items than that: a batch of another thread erases, and has not lowered their number yet.
+    // No more items: a batch of another thread erases, and has not lowered their number yet.
     if (version != map.version || at == used) {
         version = ~0ull; // the next step raises too
         raise(PyExc_RuntimeError, "the container changed during the iteration");
