@@ -138,7 +138,7 @@ EXPORT(dump) void dump(void)
 	for (; level; level = node_level(level) ? node_child(level, __ffs64(level->live)) : NULL)
 		for (node = level; node; node = node->right) {
 			page_node(node, node_level(node), number(node->low), number(node->last),
-				  number(gap_code_bound(gap_lane(gap_own(tree, node), 0))));
+				  number(gap_code_bound(gap_lane(gap_own(node), 0))));
 			for (i = 0; i < node->used; i++)
 				page_entry((double)node_key(node, i),
 					   node_level(node) ? (double)node_value(node, i)

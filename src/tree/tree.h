@@ -282,12 +282,16 @@ static inline void give_item(const struct tree *tree, const struct lath_item *it
 static inline bool has_value(const struct tree *tree, const struct node *leaf, unsigned int i,
 			     u64 value)
 {
+	const u64 *wanted = (const u64 *)(uintptr_t)value;
 	u64 words[VALUE_WORDS];
+	unsigned int k = 0;
 
 	if (!long_values(tree))
 		return node_value(leaf, i) == value;
 	node_copy_long(leaf, i, tree->leaf_side, words);
-	return !memcmp(words, (const void *)(uintptr_t)value, value_words(tree) * sizeof(u64));
+	while (k < value_words(tree) && words[k] == wanted[k])
+		k++;
+	return k == value_words(tree);
 }
 
 /* Does the tree hold ranges, or points? */
