@@ -10,6 +10,7 @@ import json
 KEY_MAX = 2**64 - 1
 LOCKED, ALIVE, HALF_DEAD, VERSION, PIVOTED, SIZES = 1, 2, 4, 8, 64, 128  # SIZES: in `level` of leaves of ranges
 CODE_MAX = 0x7FFF  # of a length that is not known
+SUMMARY = 80  # bytes
 
 
 class Broken(Exception):
@@ -72,7 +73,7 @@ class Node:
             self.sizes = [1] * self.used
         self.room = None
         if index.holes:
-            own = side + 8 * index.node_cap * (index.inner_side if self.level else 1)
+            own = side + index.node_cap * (SUMMARY if self.level else 8)
             self.room = code_bound(int.from_bytes(memory.read(own, 2), "little"))
 
     def is_live(self, i):
@@ -104,7 +105,6 @@ class Index:
         self.tree = Struct(memory, "tree", address)
         self.root = self.tree.get("root")
         self.ranges, self.holes = self.tree.get("leaf_level", 1) == SIZES, self.tree.get("holes", 1)
-        self.inner_side = self.tree.get("inner_side", 1)
         self.node_cap = (memory.size("node") - memory.offset("node", "pair")) // 16
         if not self.root:
             raise Broken(f"the index at {address:#x} is not initialised")

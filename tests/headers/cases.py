@@ -57,7 +57,8 @@ def exhaust(lib, prefix, memory, at, rows):
 def wrong_configs(what, init, *more):
     for change in ({"size": 0}, {"size": C.sizeof(core.Config) + 1}, {"layout": 2}, {"flags": 1 << 20},
                    {"flags": core.HUGE_PAGES | core.SMALL_PAGES}, {"flags": core.HOLES | core.RANKS},
-                   {"layout": core.POINTS, "flags": core.HOLES}) + more:
+                   {"layout": core.POINTS, "flags": core.HOLES}, {"value_size": 12}, {"value_size": 72},
+                   {"value_size": 16, "flags": core.HOLES}) + more:
         config = core.Config(size=C.sizeof(core.Config))
         for name, value in change.items():
             setattr(config, name, value)

@@ -44,7 +44,7 @@ class Allocator(C.Structure):
 
 
 class Config(C.Structure):
-    _fields_ = [("size", C.c_size_t), ("layout", C.c_int), ("flags", C.c_uint), ("rcu", PTR), ("allocator", PTR), ("id", U64)]
+    _fields_ = [("size", C.c_size_t), ("layout", C.c_int), ("flags", C.c_uint), ("rcu", PTR), ("allocator", PTR), ("id", U64), ("value_size", C.c_size_t)]
 
 
 ITEM_FN = C.CFUNCTYPE(None, PTR, C.POINTER(Item))

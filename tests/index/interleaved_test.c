@@ -35,17 +35,21 @@ static void arm(const char *point, unsigned int number, void (*call)(void))
 
 /* ---- clone ---- */
 
+/* Of the items that a clone reads in its first step. */
+#define LAST_READ ((NODE_CAP - 1) * 100u)
+
 /* The item that was read last ends earlier now, and the next one begins where it ended. */
 static void grow_to_the_left(void)
 {
-	struct lath_item item = { 31 * 100 + 20, 150, 5 };
+	struct lath_item item = { LAST_READ + 20, 150, 5 };
 
-	assert(!lath_index_resize(&list, 31 * 100, 10));
-	assert(!lath_index_erase_item(&list, 3200, NULL));
+	assert(!lath_index_resize(&list, LAST_READ, 10));
+	assert(!lath_index_erase_item(&list, LAST_READ + 100, NULL));
 	assert(!lath_index_insert_item(&list, &item, NULL));
 }
 
-/* A clone reads 32 items at a time, and has those of two moments: where they overlap, the first. */
+/* A clone reads some items at a time, and has those of two moments: where they overlap, the first.
+ */
 static void clone_beside(void)
 {
 	struct lath_item item = { 0, 50, 1 }, found;
@@ -55,14 +59,15 @@ static void clone_beside(void)
 	assert(!lath_index_init(&list, NULL));
 	for (i = 0; i < 100; i++, item.key += 100)
 		assert(!lath_index_insert_item(&list, &item, NULL));
-	/* while the 32nd item is inserted into the copy */
-	arm("located, not yet locked", 32, grow_to_the_left);
+	/* before the first item of the second step is copied */
+	arm("found, not yet copied", NODE_CAP + 1, grow_to_the_left);
 	assert(!lath_index_clone(&copy, &list, NULL));
 	assert(!armed);
-	assert(!lath_index_lookup_item(&copy, 3149, &found) && found.key == 3100 &&
+	assert(!lath_index_lookup_item(&copy, LAST_READ + 49, &found) && found.key == LAST_READ &&
 	       found.size == 50);
-	assert(lath_index_lookup_item(&copy, 3160, &found) == -ENOENT);
-	assert(!lath_index_lookup_item(&copy, 3300, &found) && lath_index_count(&copy) == 99);
+	assert(lath_index_lookup_item(&copy, LAST_READ + 60, &found) == -ENOENT);
+	assert(!lath_index_lookup_item(&copy, LAST_READ + 200, &found));
+	assert(lath_index_count(&copy) == 99);
 	assert(lath_index_count(&list) == 100);
 	lath_index_fini(&copy, NULL, NULL);
 	lath_index_fini(&list, NULL, NULL);
