@@ -86,13 +86,13 @@ struct lath_slot {
 
 /* An item as the index holds it. In slot mode value is the address of the slot.
  *
- * Long values. In an index whose lath_config.value_size is more than 8 each item has a value of that
- * many bytes, copied in and out, which lies in the index beside its key. There `value` is an
- * address, aligned to 8 bytes: of an item that the caller hands in, that of its value, as is a value
- * by itself (replace, split); of an item that a call fills in, where it copies the value to. The
- * caller sets that before the call, in each item of an array; 0: the value is not wanted. A callback
- * gets the address of a copy. Arrays of values have value_size bytes for each. What is at such an
- * address after a miss means nothing. */
+ * Long values. In an index whose lath_config.value_size is more than 8 each item has a value of
+ * that many bytes, copied in and out, which lies in the index beside its key. There `value` is
+ * an address, aligned to 8 bytes: of an item that the caller hands in, that of its value, as is
+ * a value by itself (replace, split); of an item that a call fills in, where it copies the
+ * value to. The caller sets that before the call, in each item of an array; 0: the value is not
+ * wanted. A callback gets the address of a copy. Arrays of values have value_size bytes for
+ * each. What is at such an address after a miss means nothing. */
 struct lath_item {
 	uint64_t key;
 	uint64_t size;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// long_values.hpp - the calls of an index under the names of `index_api`, for items whose values are
-// numbers, whatever the index's value_size is: a long value is its number, and numbers made of it.
+// long_values.hpp - the calls of an index under the names of `index_api`, for items whose values
+// are numbers, whatever the index's value_size is: a long value is its number, and numbers made of
+// it.
 #pragma once
 
 #include "base/calls.hpp"

@@ -274,26 +274,10 @@ using older_category = say_std_ranges_prev_next_or_distance;
 using older_category = std::input_iterator_tag;
 #endif
 
-// What an iterator has read ahead, at most N entries, and which of them it shows. If the copy or
-// the move of one throws, it is at the end.
-template <typename Shown, std::size_t N>
-class read_ahead {
+// Which of the entries that an iterator has read ahead it shows.
+class position_ahead {
 public:
-    read_ahead() = default;
-    read_ahead(const read_ahead&) = default;
-    read_ahead(read_ahead&&) = default;
-    read_ahead& operator=(read_ahead other) {
-        clear();
-        all_ = std::move(other.all_);
-        at_ = other.at_;
-        count_ = other.count_;
-        return *this;
-    }
-    ~read_ahead() = default;
     bool at_end() const { return at_ >= count_; }
-    // Not at the end.
-    const Shown* operator->() const { return std::addressof(*all_[at_]); }
-    Shown* operator->() { return std::addressof(*all_[at_]); }
     void clear() { count_ = at_ = 0; }
     // Steps within what was read; returns whether it could.
     bool next() {
@@ -306,6 +290,30 @@ public:
         at_ -= more;
         return more;
     }
+
+protected:
+    std::uint32_t at_ = 0, count_ = 0; // the end: at_ == count_
+};
+
+// What an iterator has read ahead, at most N entries, and which of them it shows. If the copy or
+// the move of one throws, it is at the end.
+template <typename Shown, std::size_t N>
+class read_ahead : public position_ahead {
+public:
+    read_ahead() = default;
+    read_ahead(const read_ahead&) = default;
+    read_ahead(read_ahead&&) = default;
+    read_ahead& operator=(read_ahead other) {
+        clear();
+        all_ = std::move(other.all_);
+        at_ = other.at_;
+        count_ = other.count_;
+        return *this;
+    }
+    ~read_ahead() = default;
+    // Not at the end.
+    const Shown* operator->() const { return std::addressof(*all_[at_]); }
+    Shown* operator->() { return std::addressof(*all_[at_]); }
     // Shows make(0), and has those up to make(n - 1).
     template <typename Make>
     void fill(std::size_t n, Make make) {
@@ -316,7 +324,6 @@ public:
     }
 
 private:
-    std::uint32_t at_ = 0, count_ = 0; // the end: at_ == count_
     std::array<std::optional<Shown>, N> all_{};
 };
 

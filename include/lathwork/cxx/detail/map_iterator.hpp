@@ -25,12 +25,12 @@
 
 namespace lathwork::detail {
 
-// What an iterator has read ahead, and which entry of it it shows: what the table has for them.
+// The entries that an iterator has read ahead, as the table keeps them.
 template <typename K, typename V, typename Table>
-class entries_ahead {
+class entries_ahead : public position_ahead {
 public:
     entries_ahead() {} // NOLINT(modernize-use-equals-default): there is no entry yet
-    entries_ahead(const entries_ahead& other) { *this = other; }
+    entries_ahead(const entries_ahead& other) : position_ahead() { *this = other; }
     // Copies what is there.
     entries_ahead& operator=(const entries_ahead& other) {
         at_ = other.at_;
@@ -40,22 +40,9 @@ public:
         return *this;
     }
     ~entries_ahead() = default;
-    bool at_end() const { return at_ >= count_; }
     // Not at the end.
     K key() const { return Table::key_of(run_.at(at_)); }
     V value() const { return Table::value_of(run_.words[at_]); }
-    void clear() { count_ = at_ = 0; }
-    // Steps within what was read; returns whether it could.
-    bool next() {
-        bool more = at_ + 1 < count_;
-        at_ += more;
-        return more;
-    }
-    bool previous() {
-        bool more = at_ < count_ && at_;
-        at_ -= more;
-        return more;
-    }
     template <typename Code>
     void fill(const Table& from, const Code* at, bool behind, const Code* end) {
         clear();
@@ -69,7 +56,6 @@ public:
     }
 
 private:
-    std::uint32_t at_ = 0, count_ = 0; // the end: at_ == count_
     typename Table::run run_;
 };
 
