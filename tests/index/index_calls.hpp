@@ -116,10 +116,12 @@ inline const std::vector<described<index_calls>> index_upkeep = {
      load_agrees},
     {"trim", 4, effect::none, {}, nullptr, draw_key,
      [](index_calls& it, range_call& c) {
-         if (c.how % 4 == 0 || c.of->together)
-             it.trimmed = 0;
+         word begin = 0;
+         word& at = c.of->together ? begin : it.trimmed;
+         if (c.how % 4 == 0)
+             at = 0;
          for (unsigned i = 0; i < 3; i++)
-             lath_index_trim(it.set(), c.how / 4, &it.trimmed);
+             lath_index_trim(it.set(), c.how / 4, &at);
      }},
     {"get_stats", 1, effect::alone, {}, nullptr, nullptr,
      [](index_calls& it, range_call& c) {
