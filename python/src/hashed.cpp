@@ -87,7 +87,7 @@ PyObject* hashed_iter(PyObject* self) {
 }
 
 template <Base& base>
-PyObject* hashed_reversed(PyObject* self, PyObject*) {
+PyObject* hashed_reversed(PyObject* self) {
     return PyObject_CallMethod(base.list(self), "__reversed__", nullptr);
 }
 
@@ -139,25 +139,26 @@ private:
 
 // Begins anew, empty, with another key function or None.
 template <Base& base>
-PyObject* hashed_restart(PyObject* self, PyObject* key) {
-    return returning([&] {
-        Locked lock(base.list(self));
-        List& list = list_of(base.list(self));
-        ListChunks gone; // dropped last
-        list.restart(nb::borrow(key), &gone);
-        PyDict_Check(self) ? PyDict_Clear(self) : must_succeed(PySet_Clear(self));
-        return Py_NewRef(Py_None);
-    });
+void hashed_restart(PyObject* self, PyObject* key) {
+    Locked lock(base.list(self));
+    List& list = list_of(base.list(self));
+    ListChunks gone; // dropped last
+
+    list.restart(nb::borrow(key), &gone);
+    PyDict_Check(self) ? PyDict_Clear(self) : must_succeed(PySet_Clear(self));
+}
+
+template <Base& base>
+void hashed_empty(PyObject* self) {
+    Locked lock(base.list(self));
+    List& list = list_of(base.list(self));
+
+    list.writing();
+    ListChunks gone = list.take(); // dropped last
+    PyDict_Check(self) ? PyDict_Clear(self) : must_succeed(PySet_Clear(self));
 }
 
 // ---- many keys at once ----
-
-nb::object list_from(PyObject* iterable) {
-    nb::object list = nb::steal(PySequence_List(iterable)); // may run code of the caller's
-    if (!list.is_valid())
-        throw nb::python_error();
-    return list;
-}
 
 template <class Each>
 void for_each(const nb::object& list, Each each) {
@@ -171,13 +172,23 @@ int discard(PyObject* self, PyObject* key) {
     return PyDict_DelItem(self, key);
 }
 
+// The value that a dict has for a key, or nothing.
+nb::object value_of(PyObject* self, PyObject* key) {
+#ifdef Py_GIL_DISABLED
+    PyObject* found = nullptr;
+    (void)PyDict_GetItemRef(self, key, &found);
+    nb::object value = nb::steal(found);
+#else
+    nb::object value = nb::borrow(PyDict_GetItemWithError(self, key));
+#endif
+    if (!value.is_valid() && PyErr_Occurred())
+        throw nb::python_error();
+    return value;
+}
+
 // References to the values that a dict has for these keys.
 void hold_values(PyObject* self, const nb::object& keys, Dropped* values) {
-    for_each(keys, [&](const nb::object& key) {
-        values->push_back(nb::borrow(PyDict_GetItemWithError(self, key.ptr())));
-        if (PyErr_Occurred())
-            throw nb::python_error();
-    });
+    for_each(keys, [&](const nb::object& key) { values->push_back(value_of(self, key.ptr())); });
 }
 
 // The keys of the hash table, in no order.
@@ -242,45 +253,43 @@ void follow(PyObject* self, PyObject* key, uint64_t version, bool grown) {
 
 // Takes keys that are there out, if all can be found.
 template <Base& base>
-PyObject* hashed_remove_all(PyObject* self, PyObject* given) {
-    return returning([&] {
-        nb::object keys = list_from(given);
-        nb::list found;
-        Locked lock(base.list(self));
-        List& list = list_of(base.list(self));
-        std::vector<size_t> positions;
-        Dropped gone;
-        uint64_t version = list.version;
-        list.writing();
-        for_each(keys, [&](const nb::object& key) {
-            Found place(list, key.ptr());
-            if (!place.is_there())
-                return;
-            positions.push_back(list.position_of(place.at()));
-            found.append(key);
-        });
-        if (PyDict_Check(self)) // the values are dropped last
-            hold_values(self, found, &gone);
-        if (version != list.version)
-            raise(PyExc_RuntimeError, "the container changed during the call");
-        std::sort(positions.begin(), positions.end());
-        positions.erase(std::unique(positions.begin(), positions.end()), positions.end());
-        try {
-            for_each(found, [&](const nb::object& key) {
-                if (discard(self, key.ptr()) < 0 && !PyErr_ExceptionMatches(PyExc_KeyError))
-                    throw nb::python_error();
-                PyErr_Clear();
-            });
-        } catch (...) {
-            forget_new(self, list);
-            throw;
-        }
-        if (version == list.version)
-            list.erase(positions, &gone);
-        else // a hash or a comparison in the hash table has changed the container
-            forget_new(self, list);
-        return Py_NewRef(Py_None);
+void hashed_remove_all(PyObject* self, PyObject* given) {
+    nb::object keys = list_from(given);
+    nb::list found;
+    Locked lock(base.list(self));
+    List& list = list_of(base.list(self));
+    std::vector<size_t> positions;
+    Dropped gone;
+    uint64_t version = list.version;
+
+    list.writing();
+    for_each(keys, [&](const nb::object& key) {
+        Found place(list, key.ptr());
+        if (!place.is_there())
+            return;
+        positions.push_back(list.position_of(place.at()));
+        found.append(key);
     });
+    if (PyDict_Check(self)) // the values are dropped last
+        hold_values(self, found, &gone);
+    if (version != list.version)
+        raise(PyExc_RuntimeError, "the container changed during the call");
+    std::sort(positions.begin(), positions.end());
+    positions.erase(std::unique(positions.begin(), positions.end()), positions.end());
+    try {
+        for_each(found, [&](const nb::object& key) {
+            if (discard(self, key.ptr()) < 0 && !PyErr_ExceptionMatches(PyExc_KeyError))
+                throw nb::python_error();
+            PyErr_Clear();
+        });
+    } catch (...) {
+        forget_new(self, list);
+        throw;
+    }
+    if (version == list.version)
+        list.erase(positions, &gone);
+    else // a hash or a comparison in the hash table has changed the container
+        forget_new(self, list);
 }
 
 // Makes the list anew of what a dict has.
@@ -327,13 +336,10 @@ void put(PyObject* self, PyObject* key, PyObject* value) {
 // The value of a key, taken out, or nothing.
 nb::object take(PyObject* self, PyObject* key) {
     List& list = dict_list(self);
-    nb::object value = nb::borrow(PyDict_GetItemWithError(self, key));
+    nb::object value = value_of(self, key);
 
-    if (!value.is_valid()) {
-        if (PyErr_Occurred())
-            throw nb::python_error();
-        return {};
-    }
+    if (!value.is_valid())
+        return value;
     list.writing();
     Found found(list, key);
     must_succeed(PyDict_DelItem(self, key));
@@ -352,57 +358,24 @@ int dict_set(PyObject* self, PyObject* key, PyObject* value) {
     });
 }
 
-// The argument `at` of a call that has two at most, with these names; NULL if it is not given.
-PyObject* argument_of(size_t at, const char* const (&names)[2], PyObject* const* args, Py_ssize_t n,
-                      PyObject* given) {
-    Py_ssize_t named = given ? PyTuple_Size(given) : 0;
+nb::object dict_pop(PyObject* self, PyObject* key, PyObject* missing) {
+    Locked lock(dict_base.list(self));
+    nb::object value = take(self, key);
 
-    if (n + named > 2)
-        raise(PyExc_TypeError, "at most two arguments are expected");
-    if (static_cast<Py_ssize_t>(at) < n)
-        return args[at];
-    for (Py_ssize_t i = 0; i < named; i++) {
-        PyObject* name = PyTuple_GetItem(given, i);
-        if (PyUnicode_CompareWithASCIIString(name, names[at]) == 0)
-            return args[n + i];
-        if (PyUnicode_CompareWithASCIIString(name, names[1 - at])) {
-            PyErr_Format(PyExc_TypeError, "there is no argument %R", name);
-            throw nb::python_error();
-        }
-    }
-    if (at == 0)
-        raise(PyExc_TypeError, "the argument key is missing");
-    return nullptr;
+    if (!value.is_valid() && !missing)
+        raise_key(key);
+    return value.is_valid() ? value : nb::borrow(missing);
 }
 
-constexpr const char* key_default[2] = {"key", "default"};
+nb::object dict_setdefault(PyObject* self, PyObject* key, PyObject* value) {
+    Locked lock(dict_base.list(self));
+    nb::object there = value_of(self, key);
 
-PyObject* dict_pop(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
-    return returning([&] {
-        PyObject* key = argument_of(0, key_default, args, n, names);
-        PyObject* missing = argument_of(1, key_default, args, n, names);
-        Locked lock(dict_base.list(self));
-        nb::object value = take(self, key);
-        if (!value.is_valid() && !missing)
-            raise_key(key);
-        return value.is_valid() ? value.release().ptr() : Py_NewRef(missing);
-    });
-}
-
-PyObject* dict_setdefault(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
-    return returning([&] {
-        PyObject* key = argument_of(0, key_default, args, n, names);
-        PyObject* value = argument_of(1, key_default, args, n, names);
-        Locked lock(dict_base.list(self));
-        PyObject* there = PyDict_GetItemWithError(self, key);
-        if (there)
-            return Py_NewRef(there);
-        if (PyErr_Occurred())
-            throw nb::python_error();
-        value = value ? value : Py_None;
-        put(self, key, value);
-        return Py_NewRef(value);
-    });
+    if (there.is_valid())
+        return there;
+    value = value ? value : Py_None;
+    put(self, key, value);
+    return nb::borrow(value);
 }
 
 // The key at a position, which is `index` of a call, and its value.
@@ -410,45 +383,36 @@ std::pair<nb::object, nb::object> item_at(PyObject* self, PyObject* index, List:
     List& list = dict_list(self);
 
     *place = list.place_of(list_position(list, index, "list index out of range"));
-    nb::object key = nb::borrow(list.at(*place));
-    nb::object value = nb::borrow(PyDict_GetItemWithError(self, key.ptr()));
-    if (!value.is_valid()) {
-        if (PyErr_Occurred())
-            throw nb::python_error();
+    nb::object key = nb::borrow(list.at(*place)), value = value_of(self, key.ptr());
+    if (!value.is_valid())
         raise_key(key);
-    }
     return {key, value};
 }
 
-PyObject* dict_peekitem(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
-    return returning([&] {
-        PyObject* index = only_argument(args, n, names, "index", true);
-        Locked lock(dict_base.list(self));
-        List::Place place;
-        auto [key, value] = item_at(self, index, &place);
-        return nb::make_tuple(std::move(key), std::move(value)).release().ptr();
-    });
+nb::object dict_peekitem(PyObject* self, PyObject* index) {
+    Locked lock(dict_base.list(self));
+    List::Place place;
+    auto [key, value] = item_at(self, index, &place);
+
+    return nb::make_tuple(std::move(key), std::move(value));
 }
 
-PyObject* dict_popitem(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
-    return returning([&] {
-        PyObject* index = only_argument(args, n, names, "index", true);
-        // made first: without memory nothing is lost
-        nb::object pair = nb::make_tuple(nb::none(), nb::none());
-        Locked lock(dict_base.list(self));
-        List& list = dict_list(self);
-        if (PyDict_Size(self) == 0)
-            raise(PyExc_KeyError, "popitem(): dictionary is empty");
-        List::Place place;
-        auto [key, value] = item_at(self, index, &place);
-        list.writing();
-        Found found(list, key.ptr(), place);
-        must_succeed(PyDict_DelItem(self, key.ptr()));
-        nb::object gone = found.take();
-        PyTuple_SetItem(pair.ptr(), 0, key.release().ptr());
-        PyTuple_SetItem(pair.ptr(), 1, value.release().ptr());
-        return pair.release().ptr();
-    });
+nb::object dict_popitem(PyObject* self, PyObject* index) {
+    nb::object pair = nb::make_tuple(nb::none(), nb::none()); // now: without memory nothing is lost
+    Locked lock(dict_base.list(self));
+    List& list = dict_list(self);
+    List::Place place;
+
+    if (PyDict_Size(self) == 0)
+        raise(PyExc_KeyError, "popitem(): dictionary is empty");
+    auto [key, value] = item_at(self, index, &place);
+    list.writing();
+    Found found(list, key.ptr(), place);
+    must_succeed(PyDict_DelItem(self, key.ptr()));
+    nb::object gone = found.take();
+    PyTuple_SetItem(pair.ptr(), 0, key.release().ptr());
+    PyTuple_SetItem(pair.ptr(), 1, value.release().ptr());
+    return pair;
 }
 
 // _update(...): sets the items of what dict() takes as the arguments of a call.
@@ -504,60 +468,42 @@ PyObject* dict_update(PyObject* self, PyObject* args, PyObject* more) {
     });
 }
 
-PyObject* dict_empty(PyObject* self, PyObject*) {
-    return returning([&] {
-        Locked lock(dict_base.list(self));
-        List& list = dict_list(self);
-        list.writing();
-        ListChunks gone = list.take(); // dropped last
-        PyDict_Clear(self);
-        return Py_NewRef(Py_None);
-    });
-}
-
 // ---- set ----
 
 List& set_list(PyObject* self) { return list_of(set_base.list(self)); }
 
-PyObject* set_add(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
-    return returning([&] {
-        PyObject* value = only_argument(args, n, names, "value");
-        Locked lock(set_base.list(self));
-        List& list = set_list(self);
-        uint64_t version = list.version;
-        Py_ssize_t size = PySet_Size(self);
-        must_succeed(PySet_Add(self, value));
-        follow<set_base>(self, value, version, PySet_Size(self) != size);
-        return Py_NewRef(Py_None);
-    });
+void set_add(PyObject* self, PyObject* value) {
+    Locked lock(set_base.list(self));
+    uint64_t version = set_list(self).version;
+    Py_ssize_t size = PySet_Size(self);
+
+    must_succeed(PySet_Add(self, value));
+    follow<set_base>(self, value, version, PySet_Size(self) != size);
 }
 
 // Adds all of an iterable, or none.
-PyObject* set_add_all(PyObject* self, PyObject* given) {
-    return returning([&] {
-        nb::object values = list_from(given);
-        nb::list added;
-        Locked lock(set_base.list(self));
-        List& list = set_list(self);
-        uint64_t version = list.version;
-        list.writing();
-        try {
-            for_each(values, [&](const nb::object& value) {
-                Py_ssize_t size = PySet_Size(self);
-                must_succeed(PySet_Add(self, value.ptr()));
-                if (PySet_Size(self) != size)
-                    added.append(value);
-            });
-            if (version !=
-                list.version) // a hash or a comparison in the set has changed the container
-                raise(PyExc_RuntimeError, "the container changed during the call");
-            update(list, added);
-        } catch (...) {
-            forget_new(self, list);
-            throw;
-        }
-        return Py_NewRef(Py_None);
-    });
+void set_add_all(PyObject* self, PyObject* given) {
+    nb::object values = list_from(given);
+    nb::list added;
+    Locked lock(set_base.list(self));
+    List& list = set_list(self);
+    uint64_t version = list.version;
+
+    list.writing();
+    try {
+        for_each(values, [&](const nb::object& value) {
+            Py_ssize_t size = PySet_Size(self);
+            must_succeed(PySet_Add(self, value.ptr()));
+            if (PySet_Size(self) != size)
+                added.append(value);
+        });
+        if (version != list.version) // a hash or a comparison in the set has changed the container
+            raise(PyExc_RuntimeError, "the container changed during the call");
+        update(list, added);
+    } catch (...) {
+        forget_new(self, list);
+        throw;
+    }
 }
 
 // Gives a set the elements of another one, which are not hashed or compared again, and their list.
@@ -574,145 +520,116 @@ void take_over(PyObject* self, PyObject* from, List& list, List& made) {
         forget_new(self, list);
 }
 
-// _fill(values): becomes these, a list that is sorted and has each once.
-PyObject* set_fill(PyObject* self, PyObject* given) {
-    return returning([&] {
-        nb::object values = list_from(given);
-        Locked lock(set_base.list(self));
-        List& list = set_list(self);
-        List made;
-        ListChunks none;
-        list.writing();
-        made.restart(list.key_function(), &none);
-        update(made, values);
-        nb::object fresh = nb::steal(PySet_New(values.ptr()));
-        nb::object gone = nb::steal(PySet_New(self)); // dropped last
-        must_succeed(fresh.is_valid() && gone.is_valid() ? 0 : -1);
-        take_over(self, fresh.ptr(), list, made);
-        return Py_NewRef(Py_None);
-    });
+// Becomes these, a list that is sorted and has each once.
+void set_fill(PyObject* self, PyObject* given) {
+    nb::object values = list_from(given);
+    Locked lock(set_base.list(self));
+    List& list = set_list(self);
+    List made;
+    ListChunks none;
+
+    list.writing();
+    made.restart(list.key_function(), &none);
+    update(made, values);
+    nb::object fresh = nb::steal(PySet_New(values.ptr()));
+    nb::object gone = nb::steal(PySet_New(self)); // dropped last
+    must_succeed(fresh.is_valid() && gone.is_valid() ? 0 : -1);
+    take_over(self, fresh.ptr(), list, made);
 }
 
-// _copy_from(other): becomes a copy of another set with the same key function.
-PyObject* set_copy_from(PyObject* self, PyObject* other) {
-    return returning([&] {
-        if (!PyObject_TypeCheck(other, set_type))
-            raise(PyExc_TypeError, "only a sorted set can be copied");
-        BothLocked lock(set_base.list(self), set_base.list(other));
-        List &list = set_list(self), &from = set_list(other);
-        if (!list.key_function().is(from.key_function()))
-            raise(PyExc_RuntimeError, "the container changed during the call");
-        List made;
-        ListChunks none;
-        nb::object gone = nb::steal(PySet_New(self)); // dropped last
-        must_succeed(gone.is_valid() ? 0 : -1);
-        list.writing();
-        made.restart(list.key_function(), &none);
-        made.copy(from);
-        take_over(self, other, list, made);
-        return Py_NewRef(Py_None);
-    });
+// Becomes a copy of another set with the same key function.
+void set_copy_from(PyObject* self, PyObject* other) {
+    if (!PyObject_TypeCheck(other, set_type))
+        raise(PyExc_TypeError, "only a sorted set can be copied");
+    BothLocked lock(set_base.list(self), set_base.list(other));
+    List &list = set_list(self), &from = set_list(other), made;
+    ListChunks none;
+
+    if (!list.key_function().is(from.key_function()))
+        raise(PyExc_RuntimeError, "the container changed during the call");
+    nb::object gone = nb::steal(PySet_New(self)); // dropped last
+    must_succeed(gone.is_valid() ? 0 : -1);
+    list.writing();
+    made.restart(list.key_function(), &none);
+    made.copy(from);
+    take_over(self, other, list, made);
 }
 
-bool set_take(PyObject* self, PyObject* value) {
+template <bool must>
+void set_discard(PyObject* self, PyObject* value) {
+    Locked lock(set_base.list(self));
     List& list = set_list(self);
     int there = PySet_Contains(self, value);
 
     must_succeed(there);
+    if (!there && must)
+        raise_key(value);
     if (!there)
-        return false;
+        return;
     list.writing();
     Found found(list, value);
     must_succeed(PySet_Discard(self, value));
     nb::object gone = found.take();
-    return true;
 }
 
-template <bool must>
-PyObject* set_discard(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
-    return returning([&] {
-        PyObject* value = only_argument(args, n, names, "value");
-        Locked lock(set_base.list(self));
-        if (!set_take(self, value) && must)
-            raise_key(value);
-        return Py_NewRef(Py_None);
-    });
-}
+nb::object set_pop(PyObject* self, PyObject* index) {
+    Locked lock(set_base.list(self));
+    List& list = set_list(self);
+    const char* text = list.size() ? "pop index out of range" : "pop from empty list";
+    List::Place place = list.place_of(list_position(list, index, text));
 
-PyObject* set_pop(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
-    return returning([&] {
-        PyObject* index = only_argument(args, n, names, "index", true);
-        Locked lock(set_base.list(self));
-        List& list = set_list(self);
-        const char* text = list.size() ? "pop index out of range" : "pop from empty list";
-        size_t position = list_position(list, index, text);
-        List::Place place = list.place_of(position);
-        list.writing();
-        nb::object value = nb::borrow(list.at(place));
-        Found found(list, value.ptr(), place);
-        must_succeed(PySet_Discard(self, value.ptr()));
-        nb::object gone = found.take();
-        return value.release().ptr();
-    });
-}
-
-PyObject* set_empty(PyObject* self, PyObject*) {
-    return returning([&] {
-        Locked lock(set_base.list(self));
-        List& list = set_list(self);
-        list.writing();
-        ListChunks gone = list.take(); // dropped last
-        must_succeed(PySet_Clear(self));
-        return Py_NewRef(Py_None);
-    });
+    list.writing();
+    nb::object value = nb::borrow(list.at(place));
+    Found found(list, value.ptr(), place);
+    must_succeed(PySet_Discard(self, value.ptr()));
+    nb::object gone = found.take();
+    return value;
 }
 
 template <Base& base>
-PyObject* hashed_sizeof(PyObject* self, PyObject*) {
-    return returning([&] {
-        nb::object type = nb::borrow(reinterpret_cast<PyObject*>(base.type));
-        auto own = nb::cast<size_t>(type.attr("__sizeof__")(nb::handle(self)));
-        auto list = nb::cast<size_t>(nb::handle(base.list(self)).attr("__sizeof__")());
-        return PyLong_FromSize_t(own + list);
-    });
+size_t hashed_sizeof(PyObject* self) {
+    nb::object type = nb::borrow(reinterpret_cast<PyObject*>(base.type));
+    auto own = nb::cast<size_t>(type.attr("__sizeof__")(nb::handle(self)));
+    return own + nb::cast<size_t>(nb::handle(base.list(self)).attr("__sizeof__")());
 }
 
-#define SHARED(base)                                                                      \
-    {"__reversed__", hashed_reversed<base>, METH_NOARGS, "Iterate in descending order."}, \
-        {"__sizeof__", hashed_sizeof<base>, METH_NOARGS, nullptr},                        \
-        {"_restart", hashed_restart<base>, METH_O, nullptr},                              \
-        {"_remove_all", hashed_remove_all<base>, METH_O, nullptr}, {                      \
-        nullptr, nullptr, 0, nullptr                                                      \
+#define SHARED(base)                                                             \
+    method<"clear($self)\n--\n\nRemove everything. O(n)", hashed_empty<base>>(), \
+        method<"__reversed__($self)\n--\n\nIterate in descending order.",        \
+               hashed_reversed<base>>(),                                         \
+        method<"__sizeof__($self)\n--\n\n", hashed_sizeof<base>>(),              \
+        method<"_restart($self, key)\n--\n\n", hashed_restart<base>>(),          \
+        method<"_remove_all($self, keys)\n--\n\n", hashed_remove_all<base>>(), { \
+        nullptr, nullptr, 0, nullptr                                             \
     }
 
 PyMethodDef dict_methods[] = {
-    {"pop", fast(dict_pop), fast_flags,
-     "pop($self, key, default=...)\n--\n\nRemove key and return its value, or default. Raises "
-     "KeyError without one. O(log n)"},
-    {"popitem", fast(dict_popitem), fast_flags,
-     "popitem($self, index=-1)\n--\n\nRemove the item at a position and return it. O(log n)"},
-    {"peekitem", fast(dict_peekitem), fast_flags,
-     "peekitem($self, index=-1)\n--\n\nThe item at a position. O(log n)"},
-    {"setdefault", fast(dict_setdefault), fast_flags,
-     "setdefault($self, key, default=None)\n--\n\nThe value of key, which is set to default if "
-     "there is none. O(log n)"},
+    method<
+        "pop($self, key, default=...)\n--\n\nRemove key and return its value, or default. Raises "
+        "KeyError without one. O(log n)",
+        dict_pop>(),
+    method<"popitem($self, index=-1)\n--\n\nRemove the item at a position and return it. O(log n)",
+           dict_popitem>(),
+    method<"peekitem($self, index=-1)\n--\n\nThe item at a position. O(log n)", dict_peekitem>(),
+    method<"setdefault($self, key, default=None)\n--\n\nThe value of key, which is set to default "
+           "if there is none. O(log n)",
+           dict_setdefault>(),
     {"_update", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(dict_update)),
      METH_VARARGS | METH_KEYWORDS, nullptr},
-    {"clear", dict_empty, METH_NOARGS, "clear($self)\n--\n\nRemove everything. O(n)"},
     SHARED(dict_base)};
 
 PyMethodDef set_methods[] = {
-    {"add", fast(set_add), fast_flags, "add($self, value)\n--\n\nAdd a value. O(log n)"},
-    {"discard", fast(set_discard<false>), fast_flags,
-     "discard($self, value)\n--\n\nRemove a value if it is there. O(log n)"},
-    {"remove", fast(set_discard<true>), fast_flags,
-     "remove($self, value)\n--\n\nRemove a value. Raises KeyError if it is not there. O(log n)"},
-    {"pop", fast(set_pop), fast_flags,
-     "pop($self, index=-1)\n--\n\nRemove the value at a position and return it. O(log n)"},
-    {"_add_all", set_add_all, METH_O, nullptr},
-    {"_fill", set_fill, METH_O, nullptr},
-    {"_copy_from", set_copy_from, METH_O, nullptr},
-    {"clear", set_empty, METH_NOARGS, "clear($self)\n--\n\nRemove everything. O(n)"},
+    method<"add($self, value)\n--\n\nAdd a value. O(log n)", set_add>(),
+    method<"discard($self, value)\n--\n\nRemove a value if it is there. O(log n)",
+           set_discard<false>>(),
+    method<
+        "remove($self, value)\n--\n\nRemove a value. Raises KeyError if it is not there. O(log n)",
+        set_discard<true>>(),
+    method<"pop($self, index=-1)\n--\n\nRemove the value at a position and return it. O(log n)",
+           set_pop>(),
+    method<"_add_all($self, values)\n--\n\n", set_add_all>(),
+    method<"_fill($self, values)\n--\n\n", set_fill>(),
+    method<"_copy_from($self, other)\n--\n\n", set_copy_from>(),
     SHARED(set_base)};
 
 template <Base& base>

@@ -8,6 +8,7 @@
 #include "held.hpp"
 #include "interval_table.hpp"
 #include "memory.hpp"
+#include "method.hpp"
 #include "modules.hpp"
 #include "visit.hpp"
 
@@ -541,7 +542,15 @@ int tree_clear(PyObject* self) {
     return 0;
 }
 
+PyMethodDef tree_methods[] = {
+    method<"clear($self)\n--\n\nRemove all intervals. O(n)", &Tree::clear, Tree>(),
+    method<"at($self, p)\n--\n\nThe set of the intervals that contain p. O(log n) and those found",
+           &Tree::at, Tree>(),
+    {nullptr, nullptr, 0, nullptr},
+};
+
 PyType_Slot tree_slots[] = {
+    {Py_tp_methods, tree_methods},
     {Py_tp_traverse, reinterpret_cast<void*>(tree_traverse)},
     {Py_tp_clear, reinterpret_cast<void*>(tree_clear)},
     {0, nullptr},
@@ -593,9 +602,6 @@ void bind_intervals(nb::module_& module) {
         .def("_take", &Tree::take)
         .def("_pop", &Tree::pop)
         .def("_exchange", &Tree::exchange, nb::arg().lock())
-        .def("clear", &Tree::clear, "Remove all intervals. O(n)")
-        .def("at", &Tree::at, nb::arg("p").none(),
-             "The set of the intervals that contain p. O(log n) and those found")
         .def("_overlap", &Tree::overlap, any, any)
         .def("_envelop", &Tree::envelop, any, any)
         .def("_overlaps", &Tree::overlaps, any, any)

@@ -5,8 +5,7 @@
 #pragma once
 
 #include "list.hpp"
-#include "object.hpp"
-#include "visit.hpp"
+#include "method.hpp"
 
 namespace lathpy {
 
@@ -17,13 +16,13 @@ struct ListObject {
 
 inline List& list_of(PyObject* self) { return reinterpret_cast<ListObject*>(self)->list; }
 
+template <>
+inline List& self_of<List>(PyObject* self) {
+    return list_of(self);
+}
+
 // A new empty object of lathwork._core.List, or of the class of Python's that derives from it.
 PyObject* new_list();
-
-// The one argument of a method, borrowed: by position or by this name. NULL if it is not given and
-// optional. Throws TypeError.
-PyObject* only_argument(PyObject* const* args, Py_ssize_t n, PyObject* names, const char* name,
-                        bool optional = false);
 
 // The position that an index of Python's means; NULL: the last one. Throws IndexError.
 size_t list_position(const List& list, PyObject* index, const char* text);
@@ -31,6 +30,9 @@ size_t list_position(const List& list, PyObject* index, const char* text);
 bool take_value(List& list, PyObject* value);
 // Adds all of a list of Python's that no one else has, or none; sorts it.
 void update(List& list, const nb::object& values);
+
+// A list of Python's of what an iterable has.
+nb::object list_from(PyObject* iterable);
 
 // Puts a new reference into a new list of Python's.
 inline void set_item(PyObject* list, Py_ssize_t at, PyObject* item) {
@@ -40,17 +42,5 @@ inline void set_item(PyObject* list, Py_ssize_t at, PyObject* item) {
     PyList_SET_ITEM(list, at, item);
 #endif
 }
-
-// What a call that returns an object throws becomes Python's exception.
-template <class Body>
-PyObject* returning(Body body) noexcept {
-    return guarded(static_cast<PyObject*>(nullptr), body);
-}
-
-using FastCall = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
-inline PyCFunction fast(FastCall function) {
-    return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
-}
-inline constexpr int fast_flags = METH_FASTCALL | METH_KEYWORDS;
 
 } // namespace lathpy

@@ -102,31 +102,27 @@ PyObject* iterator_next(PyObject* self) {
 }
 
 // For copy and pickle: iter, and a list of the items to come. The iterator does not move.
-PyObject* iterator_reduce(PyObject* self, PyObject*) {
-    return returning([&] {
-        auto* iterator = reinterpret_cast<ListIterator*>(self);
-        std::vector<nb::object> items;
-        nb::list list;
-        {
-            Locked own(self);
-            nb::object owner = nb::borrow(iterator->owner);
-            if (owner.is_valid()) {
-                BothLocked lock(self, owner);
-                ListIterator copy = *iterator;
-                while (PyObject* item = copy.owner ? step(&copy) : nullptr)
-                    items.push_back(nb::borrow(item));
-            }
+nb::object iterator_reduce(PyObject* self) {
+    auto* iterator = reinterpret_cast<ListIterator*>(self);
+    std::vector<nb::object> items;
+    nb::list list;
+
+    {
+        Locked own(self);
+        nb::object owner = nb::borrow(iterator->owner);
+        if (owner.is_valid()) {
+            BothLocked lock(self, owner);
+            ListIterator copy = *iterator;
+            while (PyObject* item = copy.owner ? step(&copy) : nullptr)
+                items.push_back(nb::borrow(item));
         }
-        for (nb::object& item : items)
-            list.append(item);
-        nb::object iter = nb::module_::import_("builtins").attr("iter");
-        return nb::make_tuple(iter, nb::make_tuple(list)).release().ptr();
-    });
+    }
+    for (nb::object& item : items)
+        list.append(item);
+    return nb::make_tuple(nb::module_::import_("builtins").attr("iter"), nb::make_tuple(list));
 }
 
-PyObject* iterator_hint(PyObject* self, PyObject*) {
-    return PyLong_FromSize_t(reinterpret_cast<ListIterator*>(self)->to_come());
-}
+size_t iterator_hint(PyObject* self) { return reinterpret_cast<ListIterator*>(self)->to_come(); }
 
 int iterator_traverse(PyObject* self, visitproc visit, void* arg) {
     Py_VISIT(Py_TYPE(self));
@@ -152,8 +148,8 @@ void iterator_dealloc(PyObject* self) {
 }
 
 PyMethodDef iterator_methods[] = {
-    {"__length_hint__", iterator_hint, METH_NOARGS, nullptr},
-    {"__reduce__", iterator_reduce, METH_NOARGS, nullptr},
+    method<"__length_hint__($self)\n--\n\n", iterator_hint>(),
+    method<"__reduce__($self)\n--\n\n", iterator_reduce>(),
     {nullptr, nullptr, 0, nullptr},
 };
 
@@ -214,30 +210,17 @@ int list_contains(PyObject* self, PyObject* value) {
     });
 }
 
-PyObject* list_index_of(PyObject* self, PyObject* value) {
-    return returning([&] {
-        Locked lock(self);
-        List& list = list_of(self);
-        nb::object key = list.key_of(value);
-        List::Place place;
-        bool there = list.find(key.ptr(), value, &place);
-        return PyLong_FromSsize_t(there ? static_cast<Py_ssize_t>(list.position_of(place))
-                                        : Py_ssize_t{-1});
-    });
+Py_ssize_t list_index_of(List& list, PyObject* value) {
+    nb::object key = list.key_of(value);
+    List::Place place;
+    bool there = list.find(key.ptr(), value, &place);
+    return there ? static_cast<Py_ssize_t>(list.position_of(place)) : Py_ssize_t{-1};
 }
 
-PyObject* rank(PyObject* self, nb::object key, bool right) {
-    List& list = list_of(self);
-    return PyLong_FromSize_t(list.position_of(list.bisect(key.ptr(), right)));
-}
-
-template <bool right, bool by_key>
-PyObject* list_bisect(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
-    return returning([&] {
-        PyObject* value = only_argument(args, n, names, by_key ? "key" : "value");
-        Locked lock(self);
-        return rank(self, by_key ? nb::borrow(value) : list_of(self).key_of(value), right);
-    });
+template <bool right, bool by_key = false>
+size_t list_bisect(List& list, PyObject* value) {
+    nb::object key = by_key ? nb::borrow(value) : list.key_of(value);
+    return list.position_of(list.bisect(key.ptr(), right));
 }
 
 Py_ssize_t list_length(PyObject* self) {
@@ -245,54 +228,44 @@ Py_ssize_t list_length(PyObject* self) {
     return static_cast<Py_ssize_t>(list_of(self).size());
 }
 
-PyObject* list_iter(PyObject* self) {
+PyObject* walk_all(PyObject* self, bool backward) {
     return returning([&] {
         Locked lock(self);
-        return walk(self, 0, list_of(self).size(), false, list_of(self).version);
+        return walk(self, 0, list_of(self).size(), backward, list_of(self).version);
     });
 }
 
-PyObject* list_reversed(PyObject* self, PyObject*) {
-    return returning([&] {
-        Locked lock(self);
-        return walk(self, 0, list_of(self).size(), true, list_of(self).version);
-    });
-}
+PyObject* list_iter(PyObject* self) { return walk_all(self, false); }
+
+PyObject* list_reversed(PyObject* self) { return walk_all(self, true); }
 
 // _walk_slice(slice, backward): an iterator over a slice without a step
-PyObject* list_walk_slice(PyObject* self, PyObject* args) {
-    return returning([&] {
-        PyObject* index;
-        Py_ssize_t start, stop, step;
-        int backward;
-        if (!PyArg_ParseTuple(args, "Op", &index, &backward) ||
-            PySlice_Unpack(index, &start, &stop, &step))
-            throw nb::python_error();
-        Locked lock(self);
-        PySlice_AdjustIndices(static_cast<Py_ssize_t>(list_of(self).size()), &start, &stop, step);
-        return walk(self, static_cast<size_t>(start), static_cast<size_t>(stop), backward,
-                    list_of(self).version);
-    });
+PyObject* list_walk_slice(PyObject* self, PyObject* index, PyObject* reverse) {
+    Py_ssize_t start, stop, step;
+    bool backward = truth_of(reverse);
+
+    if (PySlice_Unpack(index, &start, &stop, &step))
+        throw nb::python_error();
+    Locked lock(self);
+    PySlice_AdjustIndices(static_cast<Py_ssize_t>(list_of(self).size()), &start, &stop, step);
+    return walk(self, static_cast<size_t>(start), static_cast<size_t>(stop), backward,
+                list_of(self).version);
 }
 
-// _walk_between(low, low inside, high, high inside, backward): from key to key, None: no limit
-PyObject* list_walk_between(PyObject* self, PyObject* args) {
-    return returning([&] {
-        PyObject *low, *high;
-        int low_inside, high_inside, backward;
-        if (!PyArg_ParseTuple(args, "OpOpp", &low, &low_inside, &high, &high_inside, &backward))
-            throw nb::python_error();
-        Locked lock(self);
-        List& list = list_of(self);
-        for (;;) {
-            uint64_t before = list.version;
-            size_t start = low == Py_None ? 0 : list.position_of(list.bisect(low, !low_inside));
-            size_t stop =
-                high == Py_None ? list.size() : list.position_of(list.bisect(high, high_inside));
-            if (before == list.version) // else another comparison has ended, and a change was made
-                return walk(self, start, stop, backward, before);
-        }
-    });
+// From key to key, None: no limit. low_in, high_in: whether the limit belongs to it.
+PyObject* list_walk_between(PyObject* self, PyObject* low, PyObject* low_in, PyObject* high,
+                            PyObject* high_in, PyObject* reverse) {
+    bool first = truth_of(low_in), last = truth_of(high_in), backward = truth_of(reverse);
+    Locked lock(self);
+    List& list = list_of(self);
+
+    for (;;) {
+        uint64_t before = list.version;
+        size_t start = low == Py_None ? 0 : list.position_of(list.bisect(low, !first));
+        size_t stop = high == Py_None ? list.size() : list.position_of(list.bisect(high, last));
+        if (before == list.version) // else another comparison has ended, and a change was made
+            return walk(self, start, stop, backward, before);
+    }
 }
 
 // ---- positions ----
@@ -408,16 +381,12 @@ int list_set(PyObject* self, PyObject* index, PyObject* value) {
     });
 }
 
-PyObject* list_pop(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
-    return returning([&] {
-        PyObject* index = only_argument(args, n, names, "index", true);
-        Locked lock(self);
-        List& list = list_of(self);
-        const char* text = list.size() ? "pop index out of range" : "pop from empty list";
-        size_t position = list_position(list, index, text);
-        list.writing();
-        return list.erase(list.place_of(position)).release().ptr();
-    });
+nb::object list_pop(List& list, PyObject* index) {
+    const char* text = list.size() ? "pop index out of range" : "pop from empty list";
+    size_t position = list_position(list, index, text);
+
+    list.writing();
+    return list.erase(list.place_of(position));
 }
 
 // ---- changes ----
@@ -431,117 +400,73 @@ List::Refs refs_of(const nb::object& list) {
     return refs;
 }
 
-PyObject* list_add(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
-    return returning([&] {
-        PyObject* value = only_argument(args, n, names, "value");
-        Locked lock(self);
-        List& list = list_of(self);
-        nb::object key = list.key_of(value);
-        list.add(key.ptr(), value);
-        return Py_NewRef(Py_None);
-    });
+void list_add(List& list, PyObject* value) {
+    nb::object key = list.key_of(value);
+    list.add(key.ptr(), value);
 }
 
-// Returns whether there was one.
-PyObject* list_discard(PyObject* self, PyObject* value) {
-    return returning([&] {
-        Locked lock(self);
-        return PyBool_FromLong(take_value(list_of(self), value));
-    });
+void list_update(PyObject* self, PyObject* iterable) {
+    nb::object values = list_from(iterable); // before the lock: it may be self
+    Locked lock(self);
+    update(list_of(self), values);
 }
 
-PyObject* list_update(PyObject* self, PyObject* iterable) {
-    return returning([&] {
-        nb::object values = nb::steal(PySequence_List(iterable)); // before the lock: it may be self
-        if (!values.is_valid())
-            throw nb::python_error();
-        Locked lock(self);
-        update(list_of(self), values);
-        return Py_NewRef(Py_None);
-    });
+// Becomes these values, which are sorted.
+void list_assign(List& list, PyObject* sorted) {
+    nb::object values = list_from(sorted);
+    nb::list keys;
+
+    if (list.keyed())
+        for (nb::handle value : nb::borrow<nb::list>(values))
+            keys.append(list.key_of(value.ptr()));
+    List::Refs refs = refs_of(values);
+    list.assign(list.keyed() ? refs_of(keys) : refs, refs);
 }
 
-// _assign(values): becomes these, which are sorted.
-PyObject* list_assign(PyObject* self, PyObject* values) {
-    return returning([&] {
-        nb::object list = nb::steal(PySequence_List(values));
-        if (!list.is_valid())
-            throw nb::python_error();
-        Locked lock(self);
-        List& mine = list_of(self);
-        nb::list keys;
-        if (mine.keyed())
-            for (nb::handle value : nb::borrow<nb::list>(list))
-                keys.append(mine.key_of(value.ptr()));
-        List::Refs refs = refs_of(list);
-        mine.assign(mine.keyed() ? refs_of(keys) : refs, refs);
-        return Py_NewRef(Py_None);
-    });
+void list_empty(List& list) {
+    list.writing();
+    list.clear();
 }
 
-PyObject* list_empty(PyObject* self, PyObject*) {
-    return returning([&] {
-        Locked lock(self);
-        list_of(self).writing();
-        list_of(self).clear();
-        return Py_NewRef(Py_None);
-    });
-}
-
-PyObject* list_restart(PyObject* self, PyObject* key) {
-    return returning([&] {
-        Locked lock(self);
-        ListChunks gone; // dropped last
-        list_of(self).restart(nb::borrow(key), &gone);
-        return Py_NewRef(Py_None);
-    });
+void list_restart(List& list, PyObject* key) {
+    ListChunks gone; // dropped last
+    list.restart(nb::borrow(key), &gone);
 }
 
 PyObject* list_key(PyObject* self, void*) {
     return returning([&] { return list_of(self).key_function().release().ptr(); });
 }
 
-PyObject* list_verify(PyObject* self, PyObject*) {
-    return returning([&] {
-        Locked lock(self);
-        list_of(self).verify();
-        return Py_NewRef(Py_None);
-    });
+size_t list_sizeof(PyObject* self) {
+    Locked lock(self);
+    nb::object own = nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(self))).attr("__basicsize__");
+    return nb::cast<size_t>(own) + list_of(self).memory();
 }
-
-PyObject* list_sizeof(PyObject* self, PyObject*) {
-    return returning([&] {
-        Locked lock(self);
-        nb::object own =
-            nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(self))).attr("__basicsize__");
-        return PyLong_FromSize_t(nb::cast<size_t>(own) + list_of(self).memory());
-    });
-}
-
-#define BISECT(name, argument, right, by_key, text)      \
-    {name, fast(list_bisect<right, by_key>), fast_flags, \
-     name "($self, " argument ")\n--\n\nThe position of a " argument ", " text " O(log n)"}
 
 PyMethodDef list_methods[] = {
-    BISECT("bisect_left", "value", false, false, "before equal ones."),
-    BISECT("bisect_right", "value", true, false, "behind equal ones."),
-    BISECT("bisect", "value", true, false, "behind equal ones."),
-    BISECT("_bisect_key_left", "key", false, true, "before equal ones."),
-    BISECT("_bisect_key_right", "key", true, true, "behind equal ones."),
-    {"add", fast(list_add), fast_flags, "add($self, value)\n--\n\nAdd a value. O(log n)"},
-    {"pop", fast(list_pop), fast_flags,
-     "pop($self, index=-1)\n--\n\nRemove the value at a position and return it. O(log n)"},
-    {"clear", list_empty, METH_NOARGS, "clear($self)\n--\n\nRemove everything. O(n)"},
-    {"_discard", list_discard, METH_O, nullptr},
-    {"_index_of", list_index_of, METH_O, nullptr},
-    {"_update", list_update, METH_O, nullptr},
-    {"_assign", list_assign, METH_O, nullptr},
-    {"_restart", list_restart, METH_O, nullptr},
-    {"_walk_slice", list_walk_slice, METH_VARARGS, nullptr},
-    {"_walk_between", list_walk_between, METH_VARARGS, nullptr},
-    {"_verify", list_verify, METH_NOARGS, nullptr},
-    {"__reversed__", list_reversed, METH_NOARGS, "Iterate in descending order."},
-    {"__sizeof__", list_sizeof, METH_NOARGS, nullptr},
+    method<"bisect_left($self, value)\n--\n\nThe position of a value, before equal ones. O(log n)",
+           list_bisect<false>, List>(),
+    method<"bisect_right($self, value)\n--\n\nThe position of a value, behind equal ones. O(log n)",
+           list_bisect<true>, List>(),
+    method<"bisect($self, value)\n--\n\nThe position of a value, behind equal ones. O(log n)",
+           list_bisect<true>, List>(),
+    method<"_bisect_key_left($self, key)\n--\n\n", list_bisect<false, true>, List>(),
+    method<"_bisect_key_right($self, key)\n--\n\n", list_bisect<true, true>, List>(),
+    method<"add($self, value)\n--\n\nAdd a value. O(log n)", list_add, List>(),
+    method<"pop($self, index=-1)\n--\n\nRemove the value at a position and return it. O(log n)",
+           list_pop, List>(),
+    method<"clear($self)\n--\n\nRemove everything. O(n)", list_empty, List>(),
+    method<"_discard($self, value)\n--\n\nWhether there was one.", take_value, List>(),
+    method<"_index_of($self, value)\n--\n\n", list_index_of, List>(),
+    method<"_update($self, iterable)\n--\n\n", list_update>(),
+    method<"_assign($self, values)\n--\n\n", list_assign, List>(),
+    method<"_restart($self, key)\n--\n\n", list_restart, List>(),
+    method<"_walk_slice($self, index, backward)\n--\n\n", list_walk_slice>(),
+    method<"_walk_between($self, low, low_in, high, high_in, backward)\n--\n\n",
+           list_walk_between>(),
+    method<"_verify($self)\n--\n\n", &List::verify, List>(),
+    method<"__reversed__($self)\n--\n\nIterate in descending order.", list_reversed>(),
+    method<"__sizeof__($self)\n--\n\n", list_sizeof>(),
     {nullptr, nullptr, 0, nullptr},
 };
 
@@ -572,19 +497,11 @@ PyType_Spec list_spec = {"lathwork._core.List", sizeof(ListObject), 0,
 
 } // namespace
 
-PyObject* only_argument(PyObject* const* args, Py_ssize_t n, PyObject* names, const char* name,
-                        bool optional) {
-    Py_ssize_t named = names ? PyTuple_Size(names) : 0;
-
-    if (n == 1 && named == 0)
-        return args[0];
-    if (n == 0 && named == 1 &&
-        PyUnicode_CompareWithASCIIString(PyTuple_GetItem(names, 0), name) == 0)
-        return args[0];
-    if (n + named == 0 && optional)
-        return nullptr;
-    PyErr_Format(PyExc_TypeError, "expected one argument, %s, not %zd", name, n + named);
-    throw nb::python_error();
+nb::object list_from(PyObject* iterable) {
+    nb::object list = nb::steal(PySequence_List(iterable)); // may run code of the caller's
+    if (!list.is_valid())
+        throw nb::python_error();
+    return list;
 }
 
 size_t list_position(const List& list, PyObject* index, const char* text) {

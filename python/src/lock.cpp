@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
 // What RangeLocks and Hold are built on: lathwork/range_lock.h. A call that waits releases the GIL.
+#include "method.hpp"
 #include "modules.hpp"
 #include "range_key.hpp"
 
@@ -176,6 +177,30 @@ private:
     lath_range_hold hold;
 };
 
+nb::list ranges(PyObject* self) { return self_of<Locks>(self).ranges(); }
+
+void unlock(PyObject* self) { self_of<Hold>(self).unlock(); }
+
+void downgrade(PyObject* self) { self_of<Hold>(self).downgrade(); }
+
+PyMethodDef locks_methods[] = {
+    method<"ranges($self)\n--\n\nThe list of the ranges that are held or waited for, (start, stop, "
+           "shared, waits).",
+           ranges>(),
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyMethodDef hold_methods[] = {
+    method<"unlock($self)\n--\n\nLet others have the range. RuntimeError if it is not held.",
+           unlock>(),
+    method<"downgrade($self)\n--\n\nMake the range shared, without an instant between the two.",
+           downgrade>(),
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyType_Slot locks_slots[] = {{Py_tp_methods, locks_methods}, {0, nullptr}};
+PyType_Slot hold_slots[] = {{Py_tp_methods, hold_methods}, {0, nullptr}};
+
 } // namespace
 
 void bind_locks(nb::module_& module) {
@@ -185,7 +210,7 @@ void bind_locks(nb::module_& module) {
                                          "The thread would wait for itself, through others.",
                                          PyExc_RuntimeError, nullptr);
     module.attr("Deadlock") = nb::handle(deadlock);
-    nb::class_<Locks>(module, "Locks", nb::is_weak_referenceable())
+    nb::class_<Locks>(module, "Locks", nb::type_slots(locks_slots), nb::is_weak_referenceable())
         .def(
             "__init__",
             [](nb::pointer_and_handle<Locks> self, nb::handle usual, bool deadlocks) {
@@ -193,10 +218,8 @@ void bind_locks(nb::module_& module) {
                 once(self.h);
                 new (self.p) Locks(size, deadlocks);
             },
-            any, nb::arg())
-        .def("ranges", &Locks::ranges,
-             "The list of the ranges that are held or waited for, (start, stop, shared, waits).");
-    nb::class_<Hold>(module, "Held", nb::is_weak_referenceable())
+            any, nb::arg());
+    nb::class_<Hold>(module, "Held", nb::type_slots(hold_slots), nb::is_weak_referenceable())
         .def(
             "__init__",
             [](nb::pointer_and_handle<Hold> self, nb::pointer_and_handle<Locks> locks,
@@ -206,9 +229,6 @@ void bind_locks(nb::module_& module) {
             },
             any, any, any, nb::arg())
         .def("_lock", &Hold::lock)
-        .def("unlock", &Hold::unlock, "Let others have the range. RuntimeError if it is not held.")
-        .def("downgrade", &Hold::downgrade,
-             "Make the range shared, without an instant between the two.")
         .def("_resize", &Hold::resize, any, any, nb::arg())
         .def_prop_ro("held", &Hold::held, "Whether the range is held.")
         .def_prop_ro(

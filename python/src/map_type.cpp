@@ -3,6 +3,7 @@
 // The type Map of lathwork._core, and its calls for arrays of keys.
 #include "iterator.hpp"
 #include "map.hpp"
+#include "method.hpp"
 #include "modules.hpp"
 
 #include <nanobind/ndarray.h>
@@ -110,22 +111,11 @@ int map_set(PyObject* self, PyObject* key, PyObject* value) {
     });
 }
 
-PyType_Slot map_slots[] = {
-    {Py_tp_traverse, reinterpret_cast<void*>(map_traverse)},
-    {Py_tp_clear, reinterpret_cast<void*>(map_clear)},
-    {Py_tp_iter, reinterpret_cast<void*>(map_iter)},
-    {Py_mp_length, reinterpret_cast<void*>(map_length)},
-    {Py_sq_contains, reinterpret_cast<void*>(map_contains)},
-    {Py_mp_subscript, reinterpret_cast<void*>(map_get)},
-    {Py_mp_ass_subscript, reinterpret_cast<void*>(map_set)},
-    {0, nullptr},
-};
-
 // ---- methods ----
 
-nb::object get_or(nb::pointer_and_handle<Map> self, nb::handle key, nb::object missing) {
-    nb::object value = self.p->get(self.h.ptr(), key.ptr());
-    return value.is_valid() ? value : missing;
+nb::object get_or(PyObject* self, PyObject* key, PyObject* missing) {
+    nb::object value = self_of<Map>(self).get(self, key);
+    return value.is_valid() ? value : nb::borrow(missing ? missing : Py_None);
 }
 
 nb::object take(Map& map, nb::handle key, nb::handle missing, bool must_be) {
@@ -135,12 +125,16 @@ nb::object take(Map& map, nb::handle key, nb::handle missing, bool must_be) {
     return value.is_valid() ? value : nb::borrow(missing);
 }
 
-nb::object setdefault(nb::pointer_and_handle<Map> self, nb::handle key, nb::object value) {
-    nb::object there = self.p->get(self.h.ptr(), key.ptr());
+nb::object setdefault(PyObject* self, PyObject* key, PyObject* value) {
+    Locked lock(self);
+    auto& map = self_of<Map>(self);
+    nb::object there = map.get(self, key);
+
     if (there.is_valid())
         return there;
-    self.p->set(key.ptr(), value.ptr());
-    return value;
+    value = value ? value : Py_None;
+    map.set(key, value);
+    return nb::borrow(value);
 }
 
 // The cell at a position, which is an index of Python's.
@@ -306,17 +300,18 @@ struct Found {
     }
 };
 
-nb::object get_many(Map& map, nb::handle keys, nb::handle missing) {
+nb::object get_many(Map& map, PyObject* keys, PyObject* missing) {
     Found found(map, keys, true);
     nb::list list;
 
     for (size_t i = 0; i < found.hits.size(); i++)
-        list.append(found.hits[i] ? unpack(found.words[i]) : nb::borrow(missing));
+        list.append(found.hits[i] ? unpack(found.words[i])
+                                  : nb::borrow(missing ? missing : Py_None));
     return list;
 }
 
 nb::object get_ints(Map& map, nb::handle keys, nb::handle absent) {
-    int64_t missing = int64_of(absent, "the default");
+    int64_t missing = absent.is_valid() ? int64_of(absent, "the default") : 0;
     Found found(map, keys, true);
     std::vector<int64_t> values(found.hits.size());
 
@@ -382,6 +377,56 @@ nb::object keys_array(Map& map) {
     return new_array(std::move(numbers));
 }
 
+template <bool right>
+uint64_t bisect(Map& map, PyObject* key) {
+    return map.rank(key, right);
+}
+
+void empty(Map& map) {
+    map.writing();
+    map.clear();
+}
+
+PyMethodDef map_methods[] = {
+    method<"get($self, key, default=None)\n--\n\nThe value of key, or default. O(log n)", get_or>(),
+    method<"setdefault($self, key, default=None)\n--\n\nThe value of key, which is set to default "
+           "if there is none. O(log n)",
+           setdefault>(),
+    method<"clear($self)\n--\n\nRemove everything. O(n)", empty, Map>(),
+    method<"bisect_left($self, key)\n--\n\nHow many keys are before this one. O(log n)",
+           bisect<false>, Map>(),
+    method<"bisect_right($self, key)\n--\n\nHow many keys are not behind this one. O(log n)",
+           bisect<true>, Map>(),
+    method<"get_many($self, keys, default=None)\n--\n\nThe values of an array of keys, as a list; "
+           "default for those that are not there.",
+           get_many, Map>(),
+    method<"get_ints($self, keys, default=0)\n--\n\nThe values of an array of keys, which must be "
+           "integers, as an array of int64.",
+           get_ints, Map>(),
+    method<"insert_many($self, keys, values)\n--\n\nSet the values of an array of keys: a "
+           "sequence, or an array of int64.",
+           insert_many, Map>(),
+    method<"erase_many($self, keys)\n--\n\nErase an array of keys. Returns how many were there.",
+           erase_many, Map>(),
+    method<"contains_many($self, keys)\n--\n\nWhich keys of an array are there, as an array of "
+           "bool.",
+           contains_many, Map>(),
+    method<"keys_array($self)\n--\n\nAll keys as an array of int64 or float64.", keys_array, Map>(),
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyType_Slot map_slots[] = {
+    {Py_tp_traverse, reinterpret_cast<void*>(map_traverse)},
+    {Py_tp_clear, reinterpret_cast<void*>(map_clear)},
+    {Py_tp_iter, reinterpret_cast<void*>(map_iter)},
+    {Py_mp_length, reinterpret_cast<void*>(map_length)},
+    {Py_sq_contains, reinterpret_cast<void*>(map_contains)},
+    {Py_mp_subscript, reinterpret_cast<void*>(map_get)},
+    {Py_mp_ass_subscript, reinterpret_cast<void*>(map_set)},
+    {Py_tp_methods, map_methods},
+    {0, nullptr},
+};
+
 } // namespace
 
 void bind_maps(nb::module_& module) {
@@ -397,35 +442,6 @@ void bind_maps(nb::module_& module) {
                [](nb::handle self) { return nb::inst_check(self) && nb::inst_ready(self); });
     LockedClass<Map>(module, "Map", nb::type_slots(map_slots), nb::is_weak_referenceable())
         .def(nb::init<>())
-        .def_unlocked("get", get_or, nb::arg("key").none(), nb::arg("default").none() = nb::none(),
-                      "The value of key, or default. O(log n)")
-        .def("setdefault", setdefault, nb::arg("key").none(),
-             nb::arg("default").none() = nb::none(),
-             "The value of key, which is set to default if there is none. O(log n)")
-        .def(
-            "clear",
-            [](Map& self) {
-                self.writing();
-                self.clear();
-            },
-            "Remove everything. O(n)")
-        .def(
-            "bisect_left", [](Map& self, nb::handle key) { return self.rank(key.ptr(), false); },
-            nb::arg("key").none(), "How many keys are before this one. O(log n)")
-        .def(
-            "bisect_right", [](Map& self, nb::handle key) { return self.rank(key.ptr(), true); },
-            nb::arg("key").none(), "How many keys are not behind this one. O(log n)")
-        .def("get_many", get_many, nb::arg("keys"), nb::arg("default").none() = nb::none(),
-             "The values of an array of keys, as a list; default for those that are not there.")
-        .def("get_ints", get_ints, nb::arg("keys"), nb::arg("default").none() = 0,
-             "The values of an array of keys, which must be integers, as an array of int64.")
-        .def("insert_many", insert_many, nb::arg("keys"), nb::arg("values"),
-             "Set the values of an array of keys: a sequence, or an array of int64.")
-        .def("erase_many", erase_many, nb::arg("keys"),
-             "Erase an array of keys. Returns how many were there.")
-        .def("contains_many", contains_many, nb::arg("keys"),
-             "Which keys of an array are there, as an array of bool.")
-        .def("keys_array", keys_array, "All keys as an array of int64 or float64.")
         .def("_pop", take, any, any, nb::arg())
         .def("_popitem", popitem)
         .def("_index_of", index_of, any)

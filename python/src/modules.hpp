@@ -16,7 +16,6 @@ inline void once(nanobind::handle self) {
         throw std::runtime_error("__init__ was called within __init__");
 }
 
-void bind_method(nanobind::module_& module);
 void bind_maps(nanobind::module_& module);
 void bind_lists(nanobind::module_& module);
 void bind_hashed(nanobind::module_& module);

@@ -25,16 +25,21 @@ Result guarded(Result failed, Body body) noexcept {
         return body();
     } catch (nb::python_error& error) {
         error.restore();
-    } catch (nb::builtin_exception& error) {
-        PyErr_SetString(error.type() == nb::exception_type::key_error ? PyExc_KeyError
-                                                                      : PyExc_IndexError,
-                        error.what());
     } catch (const std::bad_alloc&) {
         PyErr_NoMemory();
     } catch (const std::exception& error) {
         PyErr_SetString(PyExc_RuntimeError, error.what());
     }
     return failed;
+}
+
+// Whether an argument is true. May run __bool__.
+inline bool truth_of(PyObject* object) {
+    int truth = PyObject_IsTrue(object);
+
+    if (truth < 0)
+        throw nb::python_error();
+    return truth;
 }
 
 // What an index of a container is. May run __index__.

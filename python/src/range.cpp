@@ -5,6 +5,7 @@
 #include "held.hpp"
 #include "iterator.hpp"
 #include "memory.hpp"
+#include "method.hpp"
 #include "modules.hpp"
 #include "range_key.hpp"
 #include "turn.hpp"
@@ -413,9 +414,56 @@ int ranges_clear(PyObject* self) {
     return 0;
 }
 
+nb::object find(PyObject* self, PyObject* key) { return self_of<Ranges>(self).find(self, key); }
+
+template <bool starting>
+nb::object remove(Ranges& ranges, PyObject* key) {
+    return ranges.take(key, starting);
+}
+
+nb::list gaps(Ranges& ranges, PyObject* start, PyObject* stop) {
+    return ranges.gaps(start ? start : Py_None, stop ? stop : Py_None);
+}
+
+nb::object get_many(Ranges& ranges, PyObject* keys, PyObject* missing) {
+    return ranges.get_many(keys, missing ? missing : Py_None);
+}
+
+PyMethodDef ranges_methods[] = {
+    method<"clear($self)\n--\n\nRemove all ranges. O(n)", &Ranges::clear, Ranges>(),
+    method<
+        "cut($self, start, stop)\n--\n\nRemove the keys [start, stop) from all ranges. O(k + log "
+        "n), k of them affected",
+        &Ranges::cut, Ranges>(),
+    method<"remove_covering($self, key)\n--\n\nRemove the range that contains key. Returns (start, "
+           "stop, value), or None. O(log n)",
+           remove<false>, Ranges>(),
+    method<"remove_starting($self, start)\n--\n\nRemove the range that begins at start. Returns "
+           "(start, stop, value), or None. O(log n)",
+           remove<true>, Ranges>(),
+    method<"remove_overlapping($self, start, stop)\n--\n\nRemove the ranges that meet [start, "
+           "stop), as a whole. Returns their number. O(k + log n)",
+           &Ranges::remove, Ranges>(),
+    method<"find($self, key)\n--\n\nThe range (start, stop, value) that contains key, or None. "
+           "O(log n)",
+           find>(),
+    method<
+        "overlapping($self, start, stop)\n--\n\nThe list of the ranges (start, stop, value) that "
+        "meet [start, stop). O(k + log n)",
+        &Ranges::overlapping, Ranges>(),
+    method<"get_many($self, keys, default=None)\n--\n\nThe values at an array of keys, as a list; "
+           "default where there is no range.",
+           get_many, Ranges>(),
+    method<"gaps($self, start=None, stop=None)\n--\n\nThe list of the parts (start, stop) of "
+           "[start, stop) that no range of the map has. O(k + log n)",
+           gaps, Ranges>(),
+    {nullptr, nullptr, 0, nullptr},
+};
+
 PyType_Slot ranges_slots[] = {
     {Py_tp_traverse, reinterpret_cast<void*>(ranges_traverse)},
     {Py_tp_clear, reinterpret_cast<void*>(ranges_clear)},
+    {Py_tp_methods, ranges_methods},
     {0, nullptr},
 };
 
@@ -495,7 +543,7 @@ public:
     bool contains(nb::handle key);
     nb::dict stats();
     nb::bytes save();
-    void load(nb::bytes saved);
+    void load(nb::handle given);
     void verify();
 
 private:
@@ -550,7 +598,7 @@ void Space::free(nb::handle start, nb::handle stop) {
 // All or none.
 nb::object Space::alloc_many(nb::handle number, nb::handle size, nb::handle align) {
     uint64_t count = uint64_of(number, "the count"), each = uint64_of(size, "the size");
-    uint64_t multiple = uint64_of(align, "the alignment");
+    uint64_t multiple = align.is_valid() ? uint64_of(align, "the alignment") : 0;
     auto made = std::make_unique<std::vector<uint64_t>>();
     if (count > made->max_size())
         throw std::bad_alloc();
@@ -633,7 +681,10 @@ nb::bytes Space::save() {
     return nb::bytes(saved.data(), saved.size());
 }
 
-void Space::load(nb::bytes saved) {
+void Space::load(nb::handle given) {
+    if (!PyBytes_Check(given.ptr()))
+        raise(PyExc_TypeError, "what save() said is bytes");
+    auto saved = nb::borrow<nb::bytes>(given);
     struct Reader {
         const char* data;
         size_t left;
@@ -701,6 +752,45 @@ nb::object alloc_request(Space& self, nb::handle size, nb::handle align, nb::han
                                key_of(low), last + 1, 0, uint64_of(hint, "the hint"), policy});
 }
 
+template <bool allocated>
+nb::object runs(PyObject* self) {
+    return nb::cast(Iterator<RunWalk>{nb::borrow(self), {self_of<Space>(self), allocated}});
+}
+
+PyMethodDef space_methods[] = {
+    method<
+        "reserve($self, start, stop)\n--\n\nTake exactly [start, stop). Raises NoSpace if a part "
+        "of it is allocated. O(log n)",
+        &Space::reserve, Space>(),
+    method<
+        "free($self, start, stop)\n--\n\nFree [start, stop): one or several adjacent "
+        "allocations, or a part of one. Raises ValueError if a part\nof it is not allocated. O(log "
+        "n)",
+        &Space::free, Space>(),
+    method<"alloc_many($self, count, size, align=0)\n--\n\nTake count ranges of one size, all or "
+           "none. Returns an array of their starts. Without the GIL.",
+           &Space::alloc_many, Space>(),
+    method<"free_many($self, starts, size)\n--\n\nFree an array of ranges of one size. Without the "
+           "GIL.",
+           &Space::free_many, Space>(),
+    method<
+        "stats($self)\n--\n\nNumbers of keys that are allocated and free, of parts, and the bytes "
+        "used. O(1)",
+        &Space::stats, Space>(),
+    method<"save($self)\n--\n\nWhat is allocated, as bytes. O(n)", &Space::save, Space>(),
+    method<"load($self, saved)\n--\n\nTake what save() said, in an allocator in which nothing is "
+           "allocated. O(n)",
+           &Space::load, Space>(),
+    method<"allocated($self)\n--\n\nIterate over the allocated runs (start, stop), in order; "
+           "neighbours are one run.",
+           runs<true>>(),
+    method<"free_runs($self)\n--\n\nIterate over the free runs (start, stop), in order.",
+           runs<false>>(),
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyType_Slot space_slots[] = {{Py_tp_methods, space_methods}, {0, nullptr}};
+
 } // namespace
 
 void bind_ranges(nb::module_& module) {
@@ -711,41 +801,10 @@ void bind_ranges(nb::module_& module) {
         .def(nb::init<>())
         .def("__len__", [](const Ranges& self) { return self.count; })
         .def_prop_ro("_version", [](const Ranges& self) { return self.version; })
-        .def("clear", &Ranges::clear, "Remove all ranges. O(n)")
         .def("_insert", &Ranges::insert, any, any, any)
         .def("_store", &Ranges::store, any, any, any)
         .def("_become", &Ranges::become)
         .def("_cut_if_any", &Ranges::cut_if_any, any, any)
-        .def("cut", &Ranges::cut, nb::arg("start").none(), nb::arg("stop").none(),
-             "Remove the keys [start, stop) from all ranges. O(k + log n), k of them affected")
-        .def(
-            "remove_covering", [](Ranges& self, nb::handle key) { return self.take(key, false); },
-            nb::arg("key").none(),
-            "Remove the range that contains key. Returns (start, stop, value), or None. O(log n)")
-        .def(
-            "remove_starting",
-            [](Ranges& self, nb::handle start) { return self.take(start, true); },
-            nb::arg("start").none(),
-            "Remove the range that begins at start. Returns (start, stop, value), or None. O(log "
-            "n)")
-        .def("remove_overlapping", &Ranges::remove, nb::arg("start").none(), nb::arg("stop").none(),
-             "Remove the ranges that meet [start, stop), as a whole. Returns their number. O(k + "
-             "log n)")
-        .def_unlocked(
-            "find",
-            [](nb::pointer_and_handle<Ranges> self, nb::handle key) {
-                return self.p->find(self.h, key);
-            },
-            nb::arg("key").none(),
-            "The range (start, stop, value) that contains key, or None. O(log n)")
-        .def("overlapping", &Ranges::overlapping, nb::arg("start").none(), nb::arg("stop").none(),
-             "The list of the ranges (start, stop, value) that meet [start, stop). O(k + log n)")
-        .def("get_many", &Ranges::get_many, nb::arg("keys"), nb::arg("default").none() = nb::none(),
-             "The values at an array of keys, as a list; default where there is no range.")
-        .def("gaps", &Ranges::gaps, nb::arg("start").none() = nb::none(),
-             nb::arg("stop").none() = nb::none(),
-             "The list of the parts (start, stop) of [start, stop) that no range of the map has. "
-             "O(k + log n)")
         .def("_walk",
              [](nb::pointer_and_handle<Ranges> self, bool backward) {
                  return Iterator<RangeWalk>{nb::borrow(self.h), {*self.p, backward}};
@@ -766,7 +825,7 @@ void bind_space(nb::module_& module) {
         .value("best", LATH_HOLE_BEST)
         .value("next", LATH_HOLE_NEXT)
         .value("near", LATH_HOLE_NEAR);
-    LockedClass<Space>(module, "Space", nb::is_weak_referenceable())
+    LockedClass<Space>(module, "Space", nb::type_slots(space_slots), nb::is_weak_referenceable())
         .def(
             "__init__",
             [](nb::pointer_and_handle<Space> self, nb::handle start, nb::handle stop,
@@ -779,36 +838,7 @@ void bind_space(nb::module_& module) {
             any, any, any)
         .def("_alloc", &Space::alloc, any, any)
         .def("_alloc_request", alloc_request, any, any, any, any, any, nb::arg())
-        .def("reserve", &Space::reserve, nb::arg("start").none(), nb::arg("stop").none(),
-             "Take exactly [start, stop). Raises NoSpace if a part of it is allocated. O(log n)")
-        .def("free", &Space::free, nb::arg("start").none(), nb::arg("stop").none(),
-             "Free [start, stop): one or several adjacent allocations, or a part of one. Raises "
-             "ValueError if a part\n"
-             "of it is not allocated. O(log n)")
-        .def("alloc_many", &Space::alloc_many, nb::arg("count").none(), nb::arg("size").none(),
-             nb::arg("align").none() = 0,
-             "Take count ranges of one size, all or none. Returns an array of their starts. "
-             "Without the GIL.")
-        .def("free_many", &Space::free_many, nb::arg("starts").none(), nb::arg("size").none(),
-             "Free an array of ranges of one size. Without the GIL.")
-        .def("stats", &Space::stats,
-             "Numbers of keys that are allocated and free, of parts, and the bytes used. O(1)")
-        .def("save", &Space::save, "What is allocated, as bytes. O(n)")
-        .def("load", &Space::load, nb::arg("saved"),
-             "Take what save() said, in an allocator in which nothing is allocated. O(n)")
         .def("__contains__", &Space::contains, any)
-        .def(
-            "allocated",
-            [](nb::pointer_and_handle<Space> self) {
-                return Iterator<RunWalk>{nb::borrow(self.h), {*self.p, true}};
-            },
-            "Iterate over the allocated runs (start, stop), in order; neighbours are one run.")
-        .def(
-            "free_runs",
-            [](nb::pointer_and_handle<Space> self) {
-                return Iterator<RunWalk>{nb::borrow(self.h), {*self.p, false}};
-            },
-            "Iterate over the free runs (start, stop), in order.")
         .def("_verify", &Space::verify);
 }
 

@@ -3,6 +3,7 @@
 // What Store is built on: lathwork/store.h. Keys are bytes, or numbers below 2^64. A call that may
 // wait, for a file or for other processes, releases the GIL.
 #include "iterator.hpp"
+#include "method.hpp"
 #include "modules.hpp"
 #include "turn.hpp"
 #include "visit.hpp"
@@ -36,10 +37,10 @@ public:
             return;
         }
         copy = nb::borrow(object);
+        if (PyObject_HasAttrString(object.ptr(), "__index__"))
+            raise(PyExc_TypeError, "bytes or str expected, not a number");
         if (!PyBytes_Check(object.ptr()))
-            copy = PyObject_HasAttrString(object.ptr(), "__index__")
-                       ? throw nb::type_error("bytes or str expected, not a number")
-                       : nb::steal(PyBytes_FromObject(object.ptr()));
+            copy = nb::steal(PyBytes_FromObject(object.ptr()));
         if (!copy.is_valid())
             throw nb::python_error();
         char* start;
@@ -316,7 +317,7 @@ bool Store::cas(nb::handle object, nb::handle expected, nb::handle given) {
 
 int64_t Store::incr(nb::handle object, nb::handle number) {
     Key key(*this, object);
-    int64_t now = 0, by = int64_of(number, "the number to add");
+    int64_t now = 0, by = number.is_valid() ? int64_of(number, "the number to add") : 1;
 
     must(run(false, [&](lath_store* open) {
         return LATH_CORE(lath_store_incr(open, key.key, by, &now));
@@ -562,6 +563,50 @@ void remove_store(const std::string& spec) {
         Store::fail(ret, why);
 }
 
+int64_t sweep(Store& store) {
+    return Store::must(
+        store.run(true, [](lath_store* open) { return LATH_CORE(lath_store_sweep(open)); }));
+}
+
+int64_t compact(Store& store) {
+    return Store::must(
+        store.run(true, [](lath_store* open) { return LATH_CORE(lath_store_compact(open)); }));
+}
+
+PyMethodDef store_methods[] = {
+    method<
+        "close($self)\n--\n\nClose the store; file: saves it first if it has changed. OSError of "
+        "the save.",
+        &Store::close, Store>(),
+    method<
+        "add($self, key, value)\n--\n\nSet the value if there is no such key. Returns whether it "
+        "did.",
+        &Store::add, Store>(),
+    method<
+        "replace($self, key, value)\n--\n\nSet the value if the key is there. Returns whether it "
+        "did.",
+        &Store::replace, Store>(),
+    method<
+        "cas($self, key, expected, value)\n--\n\nSet the value if it is the expected one. Returns "
+        "whether it did. O(log n)",
+        &Store::cas, Store>(),
+    method<
+        "incr($self, key, by=1)\n--\n\nAdd to a value that is a decimal number, of an absent key "
+        "0, and return it. O(log n)",
+        &Store::incr, Store>(),
+    method<"append($self, key, tail)\n--\n\nAppend bytes to the value. Returns its length.",
+           &Store::append, Store>(),
+    method<"stats($self)\n--\n\nNumbers of items and of bytes by use.", &Store::stats, Store>(),
+    method<"sync($self)\n--\n\nfile: save the store if it has changed.", &Store::sync, Store>(),
+    method<"sweep($self)\n--\n\nRemove expired entries and return their number. O(n)", sweep,
+           Store>(),
+    method<"compact($self)\n--\n\nReturn unused memory to the machine, and how many bytes.",
+           compact, Store>(),
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyType_Slot store_slots[] = {{Py_tp_methods, store_methods}, {0, nullptr}};
+
 } // namespace
 
 void bind_store(nb::module_& module) {
@@ -572,47 +617,19 @@ void bind_store(nb::module_& module) {
     module.attr("_READ_ONLY") = static_cast<unsigned>(LATH_STORE_READ_ONLY);
     module.attr("_EXISTING") = static_cast<unsigned>(LATH_STORE_EXISTING);
     bind_iterator<EntryWalk>(module, "StoreIterator");
-    LockedClass<Store>(module, "Store", nb::is_weak_referenceable())
+    LockedClass<Store>(module, "Store", nb::type_slots(store_slots), nb::is_weak_referenceable())
         .def("__init__", make_store, nb::arg(), nb::arg(), any, nb::arg(), nb::arg())
-        .def("close", &Store::close,
-             "Close the store; file: saves it first if it has changed. OSError of the save.")
         .def("_get", &Store::get, nb::arg(), any)
         .def("__contains__", &Store::contains)
         .def("__setitem__", &Store::set)
         .def("_erase", &Store::erase)
-        .def("add", &Store::add, nb::arg("key"), nb::arg("value"),
-             "Set the value if there is no such key. Returns whether it did.")
-        .def("replace", &Store::replace, nb::arg("key"), nb::arg("value"),
-             "Set the value if the key is there. Returns whether it did.")
-        .def("cas", &Store::cas, nb::arg("key"), nb::arg("expected"), nb::arg("value"),
-             "Set the value if it is the expected one. Returns whether it did. O(log n)")
-        .def("incr", &Store::incr, nb::arg("key"), nb::arg("by").none() = 1,
-             "Add to a value that is a decimal number, of an absent key 0, and return it. O(log n)")
-        .def("append", &Store::append, nb::arg("key"), nb::arg("tail"),
-             "Append bytes to the value. Returns its length.")
         .def("_expire", &Store::expire)
         .def("_set_many", &Store::set_many)
         .def("_walk", walk_entries, any, any, any, any, nb::arg())
         .def("_count", &Store::count, any, any, any)
         .def("_items", &Store::items)
-        .def("stats", &Store::stats, "Numbers of items and of bytes by use.")
         .def("_save", &Store::save)
         .def("_load", &Store::load)
-        .def("sync", &Store::sync, "file: save the store if it has changed.")
-        .def(
-            "sweep",
-            [](Store& self) {
-                return Store::must(self.run(
-                    true, [](lath_store* open) { return LATH_CORE(lath_store_sweep(open)); }));
-            },
-            "Remove expired entries and return their number. O(n)")
-        .def(
-            "compact",
-            [](Store& self) {
-                return Store::must(self.run(
-                    true, [](lath_store* open) { return LATH_CORE(lath_store_compact(open)); }));
-            },
-            "Return unused memory to the machine, and how many bytes.")
         .def_prop_ro("closed", &Store::closed);
 }
 

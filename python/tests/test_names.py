@@ -131,8 +131,8 @@ def test_signatures_of_compiled_methods():
     stubs = {path.stem: path.read_text() for path in pathlib.Path(lathwork.__file__).parent.glob("*.pyi")}
     seen = 0
     for kind in CLASSES:
-        for name, member in vars(kind).items():
-            if isinstance(member, lathwork._core.Method):
+        for name, member in inspect.getmembers(kind, lambda member: isinstance(member, type(Map.get))):
+            if member.__objclass__.__module__ == "lathwork._core" and not name.startswith("_"):
                 forms = re.findall(rf"def {name}\(\s*self,?\s*(.*?)\)\s*->", stubs[kind.__module__.rpartition(".")[2]], re.DOTALL)
                 assert list(inspect.signature(member).parameters)[1:] in [re.findall(r"(\w+):", form) for form in forms], (kind, name)
                 seen += 1

@@ -22,7 +22,6 @@ import operator
 import types
 
 from . import _core
-from ._method import described
 
 
 def _epoch(moment):
@@ -192,7 +191,6 @@ def _bounds(begin, end):
     return (begin.begin, begin.end) if end is None else (begin, end)
 
 
-@described
 class IntervalTree(_core.Tree):
     """A set of intervals that may overlap: which of them contain a point, meet a range, lie within it?
 

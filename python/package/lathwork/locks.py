@@ -7,7 +7,6 @@ import math
 import threading
 
 from . import _core
-from ._method import described
 
 Deadlock = _core.Deadlock
 _FOREVER = 2**64 - 1
@@ -18,7 +17,6 @@ def _on_main():
     return threading.current_thread() is threading.main_thread()
 
 
-@described
 class Hold(_core.Held):
     """A range that RangeLocks.lock() has locked. It is unlocked at the end of a with block, by unlock(), or
     when nothing refers to it any more. One thread at a time makes its calls, not always the same one."""
@@ -47,7 +45,6 @@ class Hold(_core.Held):
         return f"<lathwork.Hold [{self.start}, {self.stop}) {state}>"
 
 
-@described
 class RangeLocks(_core.Locks):
     """Locks on ranges of keys.
 

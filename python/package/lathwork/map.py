@@ -17,7 +17,6 @@ import reprlib
 import types
 
 from . import _core
-from ._method import described
 
 _KEYS, _VALUES, _ITEMS = _core.What.keys, _core.What.values, _core.What.items
 _absent, _nothing = object(), ()
@@ -68,7 +67,6 @@ class MapValuesView(_MapView, collections.abc.ValuesView):
     _what = _VALUES
 
 
-@described
 class Map(_core.Map):
     """Values by keys that are int, float, str or bytes, in the order of the keys.
 

@@ -10,13 +10,11 @@ import types
 import warnings
 
 from . import _core
-from ._method import described
 from .rangeset import RangeSet, after
 
 NoSpace = _core.NoSpace
 
 
-@described
 class RangeMap(_core.Ranges):
     """Values by ranges of keys.
 
@@ -152,7 +150,6 @@ class RangeMap(_core.Ranges):
         return self.__class__, (list(self),)
 
 
-@described
 class RangeAllocator(_core.Space):
     """Gives out ranges of the keys [start, stop).
 

@@ -4,10 +4,8 @@ import os
 import time
 
 from . import _core
-from ._method import described
 
 
-@described
 class Store(_core.Store):
     """Bytes by keys, in order. n is the number of entries.
 
