@@ -551,7 +551,7 @@ void set_copy_from(PyObject* self, PyObject* other) {
     must_succeed(gone.is_valid() ? 0 : -1);
     list.writing();
     made.restart(list.key_function(), &none);
-    made.copy(from);
+    made.assign(from.refs(true), from.refs(false));
     take_over(self, other, list, made);
 }
 

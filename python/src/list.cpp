@@ -119,7 +119,7 @@ public:
         }
     }
 
-    // Whether the place of the key is behind the item.
+    // Whether the place of the key is behind the item; right: also if they are equal.
     template <bool right>
     bool passes(PyObject* item) const {
         if (type == &PyLong_Type && Py_TYPE(item) == type) {
@@ -127,37 +127,15 @@ public:
             long long other = PyLong_AsLongLongAndOverflow(item, &over);
             if (__builtin_expect(!over, 1)) // no branch depends on the two numbers
                 return right ? other <= whole : other < whole;
-        }
-        if (type == &PyFloat_Type && Py_TYPE(item) == type) {
+        } else if (type == &PyFloat_Type && Py_TYPE(item) == type) {
             double other = PyFloat_AsDouble(item);
             return right ? !(real < other) : other < real;
+        } else if (type && Py_TYPE(item) == type) {
+            return right ? PyUnicode_Compare(key, item) >= 0 : PyUnicode_Compare(item, key) < 0;
         }
-        return right ? !before(item) : behind(item);
+        return right ? !less(key, item) : less(item, key);
     }
-    bool before(PyObject* item) const { // key < item
-        if (Py_TYPE(item) != type)
-            return less(key, item);
-        if (type == &PyLong_Type) {
-            int over = 0;
-            long long other = PyLong_AsLongLongAndOverflow(item, &over);
-            return over ? over > 0 : whole < other;
-        }
-        if (type == &PyFloat_Type)
-            return real < PyFloat_AsDouble(item);
-        return PyUnicode_Compare(key, item) < 0;
-    }
-    bool behind(PyObject* item) const { // item < key
-        if (Py_TYPE(item) != type)
-            return less(item, key);
-        if (type == &PyLong_Type) {
-            int over = 0;
-            long long other = PyLong_AsLongLongAndOverflow(item, &over);
-            return over ? over < 0 : other < whole;
-        }
-        if (type == &PyFloat_Type)
-            return PyFloat_AsDouble(item) < real;
-        return PyUnicode_Compare(item, key) < 0;
-    }
+    bool before(PyObject* item) const { return !passes<true>(item); } // key < item
     bool equals(PyObject* value, PyObject* there) const {
         return value == there || compare(there, value, Py_EQ);
     }
@@ -369,18 +347,15 @@ void List::exchange(List& other) {
     version++;
 }
 
-void List::copy(const List& other) {
-    Refs keys, values;
+List::Refs List::refs(bool keys) const {
+    Refs refs;
 
-    keys.reserve(other.count);
-    values.reserve(keyed() ? other.count : 0);
-    for (const Chunk& chunk : other.chunks) {
-        keys.insert(keys.end(), chunk.items, chunk.items + chunk.count);
-        if (keyed())
-            values.insert(values.end(), chunk.items + chunk.room,
-                          chunk.items + chunk.room + chunk.count);
+    refs.reserve(count);
+    for (const Chunk& chunk : chunks) {
+        PyObject** items = keys ? chunk.items : values_of(chunk);
+        refs.insert(refs.end(), items, items + chunk.count);
     }
-    assign(keys, values);
+    return refs;
 }
 
 ListChunks List::take() {
@@ -535,7 +510,7 @@ bool List::join(size_t chunk) {
     return true;
 }
 
-nb::object List::erase(Place place) {
+nb::object List::erase(Place place, nb::object* own_key) {
     assert(!pinned);
     Chunk& chunk = chunks[place.chunk];
     size_t behind = (chunk.count - place.at - 1) * sizeof(PyObject*);
@@ -562,59 +537,21 @@ nb::object List::erase(Place place) {
         if (chunk.count < most() / 4 && !join(place.chunk) && place.chunk)
             join(place.chunk - 1);
     }
-    return keyed() ? value : key;
+    if (!keyed())
+        return key;
+    if (own_key)
+        *own_key = std::move(key);
+    return value;
 }
 
 void List::erase(const std::vector<size_t>& positions, Dropped* gone) {
-    size_t next = 0, before = 0, old;
-
     writing();
-    gone->reserve(positions.size() * (keyed() ? 2 : 1));
-    for (size_t c = 0; next < positions.size(); before += old, c++) {
-        Chunk& chunk = chunks[c];
-        uint32_t kept = 0;
-        old = chunk.count;
-        if (positions[next] >= before + old)
-            continue;
-        for (uint32_t i = 0; i < old; i++) {
-            if (next < positions.size() && positions[next] == before + i) {
-                gone->push_back(nb::steal(chunk.items[i]));
-                if (keyed())
-                    gone->push_back(nb::steal(chunk.items[chunk.room + i]));
-                next++;
-                continue;
-            }
-            if (keyed())
-                chunk.items[chunk.room + kept] = chunk.items[chunk.room + i];
-            chunk.items[kept++] = chunk.items[i];
-        }
-        chunk.count = kept;
-    }
-    pack();
-}
-
-// After items have left chunks: drops those that are empty and joins small ones.
-void List::pack() {
-    size_t kept = 0;
-
-    count = 0;
-    for (size_t c = 0; c < chunks.size(); c++) {
-        if (chunks[c].count == 0) {
-            PyMem_Free(chunks[c].items);
-            continue;
-        }
-        count += chunks[c].count;
-        chunks[kept++] = chunks[c];
-    }
-    chunks.resize(kept);
-    codes.resize(kept);
-    kinds.assign(kept, uncoded);
-    sums.clear();
-    coded = 0;
-    version++;
-    for (size_t c = kept; c-- > 0;) {
-        code_last(c);
-        join(c);
+    gone->reserve(gone->size() + positions.size() * 2);
+    for (size_t i = positions.size(); i-- > 0;) {
+        nb::object key, value = erase(place_of(positions[i]), &key);
+        gone->push_back(std::move(value));
+        if (keyed())
+            gone->push_back(std::move(key));
     }
 }
 
@@ -654,52 +591,20 @@ void List::assign(const Refs& keys, const Refs& values) {
 
 void List::merge(const Refs& keys, const Refs& values) {
     std::vector<size_t> positions; // before which old item each one comes
-    size_t n = keys.size();
+    size_t n = keys.size(), done = 0;
 
-    writing();
-    if (count == 0)
-        return assign(keys, values);
     positions.reserve(n);
-    Place place;
-    for (size_t i = 0, at = 0; i < n; i++) {
-        if (n >= count / 8) {
-            Order order(*this, keys[i]);
-            for (; at < count && !order.before(key_at(place)); at++)
-                next(&place);
-            positions.push_back(at);
-        } else {
-            positions.push_back(position_of(bisect(keys[i], true)));
-        }
-    }
+    for (PyObject* key : keys)
+        positions.push_back(position_of(bisect(key, true)));
     writing();
-    if (n < count / 8) {
-        size_t done = 0;
-        try {
-            for (; done < n; done++)
-                insert(place_of(positions[done] + done), keys[done], values[done]);
-        } catch (...) {
-            while (done-- > 0)
-                erase(place_of(positions[done] + done));
-            throw;
-        }
-        return;
+    try {
+        for (; done < n; done++)
+            insert(place_of(positions[done] + done), keys[done], values[done]);
+    } catch (...) {
+        while (done-- > 0)
+            erase(place_of(positions[done] + done));
+        throw;
     }
-    Refs all_keys, all_values;
-    all_keys.reserve(count + n);
-    all_values.reserve(count + n);
-    place = {};
-    for (size_t i = 0, at = 0; at < count || i < n;) {
-        bool old = at < count && (i == n || positions[i] > at);
-        all_keys.push_back(old ? key_at(place) : keys[i]);
-        all_values.push_back(old ? this->at(place) : values[i]);
-        if (old) {
-            at++;
-            next(&place);
-        } else {
-            i++;
-        }
-    }
-    assign(all_keys, all_values);
 }
 
 int List::traverse(visitproc visit, void* arg) const {

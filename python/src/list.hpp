@@ -76,7 +76,7 @@ public:
     // Begins anew, empty, with another key function or None. gone: gets what it had.
     void restart(nb::object key, ListChunks* gone);
     void exchange(List& other); // the items; both have the same key function
-    void copy(const List& other); // becomes a copy of it; likewise
+    Refs refs(bool keys) const; // borrowed: of the keys or of the values
     nb::object key_function() const { return keyed() ? key_fn : nb::object(nb::none()); }
     nb::object key_of(PyObject* value); // runs code of the caller's
 
@@ -97,11 +97,13 @@ public:
     // Before each change. Throws RuntimeError within a comparison.
     void writing();
     void add(PyObject* key, PyObject* value);
-    // Adds sorted values: all or, if it throws, none.
+    // Adds sorted values, one by one: all or, if it throws, none.
     void merge(const Refs& keys, const Refs& values);
     // Becomes these, which are sorted.
     void assign(const Refs& keys, const Refs& values);
-    nb::object erase(Place place);
+    nb::object
+    erase(Place place,
+          nb::object* own_key = nullptr); // own_key: gets the key, if there is a key function
     // Takes out the items of positions in ascending order.
     void erase(const std::vector<size_t>& positions, Dropped* gone);
     void clear() { ListChunks gone = take(); }
@@ -136,7 +138,6 @@ private:
     bool join(size_t chunk);
     void code_last(size_t chunk);
     void erase_chunk(size_t chunk);
-    void pack();
     void count_sums();
     void count_at(size_t chunk, int64_t by);
 

@@ -526,32 +526,51 @@ bool take_value(List& list, PyObject* value) {
 }
 
 void update(List& list, const nb::object& values) {
-    nb::object keys, key = list.key_function();
-    List::Refs sorted_keys, sorted;
+    auto n = static_cast<size_t>(PyList_Size(values.ptr()));
+    // Many are sorted together with what is there, which is a run for the sort.
+    size_t old = n < list.size() / 8 ? 0 : list.size();
+    nb::object key = list.key_function();
     uint64_t version = list.version;
-
-    if (list.keyed()) {
-        nb::list made, order;
-        for (nb::handle value : nb::borrow<nb::list>(values))
-            made.append(list.key_of(value.ptr()));
-        for (size_t i = 0; i < nb::len(made); i++)
-            order.append(nb::int_(i));
-        order.attr("sort")(nb::arg("key") = made.attr("__getitem__"));
-        List::Refs all_keys = refs_of(made), all = refs_of(values);
-        for (nb::handle i : order) {
-            sorted_keys.push_back(all_keys[nb::cast<size_t>(i)]);
-            sorted.push_back(all[nb::cast<size_t>(i)]);
-        }
-        keys = made;
-    } else {
-        if (PyList_Sort(values.ptr()))
+    auto same = [&] { // a finalizer, a key function or a comparison, of this thread or another one
+        if (version != list.version || !key.is(list.key_function()))
+            raise(PyExc_RuntimeError, "the container changed during the call");
+    };
+    auto there = [&](bool of_keys) {
+        nb::object made = nb::steal(PyList_New(static_cast<Py_ssize_t>(old)));
+        if (!made.is_valid())
             throw nb::python_error();
-        sorted = refs_of(values);
+        same();
+        Py_ssize_t at = 0;
+        for (PyObject* item : old ? list.refs(of_keys) : List::Refs())
+            set_item(made.ptr(), at++, Py_NewRef(item));
+        return nb::borrow<nb::list>(made);
+    };
+
+    if (n == 0)
+        return;
+    nb::list all = there(false), keys = list.keyed() ? there(true) : nb::list();
+    all.extend(values);
+    List::Refs sorted_keys, sorted = refs_of(all);
+    if (list.keyed()) {
+        nb::list order;
+        for (nb::handle value : nb::borrow<nb::list>(values))
+            keys.append(list.key_of(value.ptr()));
+        for (size_t i = 0; i < sorted.size(); i++)
+            order.append(nb::int_(i));
+        order.attr("sort")(nb::arg("key") = keys.attr("__getitem__"));
+        List::Refs of_keys = refs_of(keys), of_values = sorted;
+        for (size_t i = 0; i < sorted.size(); i++) {
+            auto from = nb::cast<size_t>(order[i]);
+            sorted_keys.push_back(of_keys[from]);
+            sorted[i] = of_values[from];
+        }
+    } else {
+        if (PyList_Sort(all.ptr()))
+            throw nb::python_error();
+        sorted_keys = sorted = refs_of(all);
     }
-    // A key function or a comparison, of this thread or another one
-    if (version != list.version || !key.is(list.key_function()))
-        raise(PyExc_RuntimeError, "the container changed during the call");
-    list.merge(list.keyed() ? sorted_keys : sorted, sorted);
+    same();
+    old == list.size() ? list.assign(sorted_keys, sorted) : list.merge(sorted_keys, sorted);
 }
 
 PyObject* new_list() { return list_new(list_class, nullptr, nullptr); }
