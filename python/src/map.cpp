@@ -139,6 +139,20 @@ struct Map::Store {
     }
     // Copies up to n items behind `from`, NULL: all, in either direction. Returns how many.
     size_t scan(const Cell* from, bool backward, Cell* cells, size_t n);
+    // Calls each(cell) for all items in order, until it returns another number than 0. Returns that.
+    template <class Each>
+    int each(Each each) {
+        Cell cells[64], last;
+        size_t n = scan(nullptr, false, cells, 64);
+
+        for (; n; n = scan(&last, false, cells, 64)) {
+            last = cells[n - 1];
+            for (size_t i = 0; i < n; i++)
+                if (int result = each(cells[i]))
+                    return result;
+        }
+        return 0;
+    }
 
     const Kind kind;
     union {
@@ -327,14 +341,17 @@ void Map::erase(const Cell& cell) {
     version++;
 }
 
+Map::Cell Map::Items::cell(size_t at) const {
+    return is_text(kind) ? Store::cell_of(items[at].key)
+                         : Cell{items[at].key, items[at].value, nullptr};
+}
+
 Map::Items::~Items() {
-    for (const lath_item& item : numbers)
-        if (is_object(item.value))
-            Py_DECREF(object_of(item.value));
-    for (Record* record : records) {
-        if (is_object(record->value))
-            Py_DECREF(object_of(record->value));
-        PyMem_Free(record);
+    for (size_t i = 0; i < items.size(); i++) {
+        Cell gone = cell(i);
+        PyMem_Free(gone.record);
+        if (is_object(gone.word))
+            Py_DECREF(object_of(gone.word));
     }
 }
 
@@ -342,15 +359,21 @@ void Map::Items::gather(PyObject* key, PyObject* value) {
     if (kind == Kind::none)
         kind = kind_of(KeyView(key));
     MapKey made(kind, key);
-    if (made.fit == MapKey::same && is_text(kind)) {
-        records.reserve(records.size() + 1);
-        records.push_back(make_record(made.bytes, 2));
-        records.back()->value = pack(value);
-        return;
-    }
     if (made.fit == MapKey::same) {
-        numbers.push_back({made.code, 1, 2});
-        numbers.back().value = pack(value);
+        items.push_back({made.code, 1, no_value});
+        if (!is_text(kind)) {
+            items.back().value = pack(value);
+            return;
+        }
+        Record* record = nullptr;
+        try {
+            record = make_record(made.bytes, no_value);
+        } catch (...) {
+            items.pop_back();
+            throw;
+        }
+        record->value = pack(value);
+        items.back().key = reinterpret_cast<uint64_t>(record);
         return;
     }
     KeyView view(key);
@@ -389,41 +412,35 @@ private:
 void Map::settle() {
     if (std::exchange(era, forks) == forks || !batch)
         return;
-    Store* there = store.load(std::memory_order_relaxed);
-    Cell cells[64], last;
-    size_t n;
-
     batch = false;
     count = held = 0;
     version++;
-    for (bool begun = false; (n = there->scan(begun ? &last : nullptr, false, cells, 64));
-         begun = true) {
-        last = cells[n - 1];
-        count += n;
-        for (size_t i = 0; i < n; i++)
-            note(cells[i].word, 1);
-    }
+    store.load(std::memory_order_relaxed)->each([this](const Cell& cell) {
+        count++;
+        note(cell.word, 1);
+        return 0;
+    });
 }
 
 // Fills an empty index of numbers.
-void Map::load(Items& items) {
-    std::vector<lath_item>& numbers = items.numbers;
+void Map::load(Items& given) {
+    std::vector<lath_item>& items = given.items;
     std::vector<lath_item> words;
     Items old; // of equal keys the last one counts
 
-    sort_by_code(numbers);
-    words.reserve(numbers.size());
-    old.numbers.reserve(numbers.size());
-    for (size_t i = 0; i < numbers.size(); i++)
-        if (i + 1 == numbers.size() || numbers[i].key != numbers[i + 1].key)
-            words.push_back(numbers[i]);
-    Store* there = ready(items.kind);
+    sort_by_code(items);
+    words.reserve(items.size());
+    old.items.reserve(items.size());
+    for (size_t i = 0; i < items.size(); i++)
+        if (i + 1 == items.size() || items[i].key != items[i + 1].key)
+            words.push_back(items[i]);
+    Store* there = ready(given.kind);
     must(LATH_CORE(lath_index_load_sorted(&there->numbers, words.size(), words.data(), nullptr)),
          "lath_index_load_sorted");
-    for (size_t i = 0; i + 1 < numbers.size(); i++)
-        if (numbers[i].key == numbers[i + 1].key)
-            old.numbers.push_back(numbers[i]);
-    numbers.clear(); // the index owns the references now
+    for (size_t i = 0; i + 1 < items.size(); i++)
+        if (items[i].key == items[i + 1].key)
+            old.items.push_back(items[i]);
+    items.clear(); // the index owns the references now
     count = words.size();
     version++;
     for (const lath_item& item : words)
@@ -431,27 +448,28 @@ void Map::load(Items& items) {
 }
 
 // Inserts those items that are not there, without the GIL. Returns an error, or 0.
-int Map::insert_all(Items& items, std::vector<int>& results) {
-    Store* there = ready(items.kind);
+int Map::insert_all(Items& given, std::vector<int>& results) {
+    Store* there = ready(given.kind);
     Batch alone(*this);
     size_t n = results.size();
+    std::vector<uint64_t> records;
     int error = 0;
 
+    for (size_t i = 0; i < n && is_text(given.kind); i++)
+        records.push_back(given.items[i].key);
     if (plan.error && plan.hits("lath_index_insert_batch")) {
         results.assign(n, plan.error);
     } else {
         nb::gil_scoped_release others;
-        if (is_text(items.kind))
-            lath_bytes_insert_batch(&there->texts, n,
-                                    reinterpret_cast<const uint64_t*>(items.records.data()),
-                                    results.data());
+        if (is_text(given.kind))
+            lath_bytes_insert_batch(&there->texts, n, records.data(), results.data());
         else
-            lath_index_insert_batch(&there->numbers, n, items.numbers.data(), results.data());
+            lath_index_insert_batch(&there->numbers, n, given.items.data(), results.data());
     }
     for (size_t i = 0; i < n; i++) {
         if (results[i] == 0) {
             count++;
-            note(is_text(items.kind) ? items.records[i]->value.load() : items.numbers[i].value, 1);
+            note(given.cell(i).word, 1);
         } else if (results[i] != -EEXIST) {
             error = results[i];
         }
@@ -459,48 +477,42 @@ int Map::insert_all(Items& items, std::vector<int>& results) {
     return error;
 }
 
-void Map::add_all(Items& items) {
-    bool text = is_text(items.kind);
-    size_t n = text ? items.records.size() : items.numbers.size();
+void Map::add_all(Items& given) {
+    bool text = is_text(given.kind);
+    size_t n = given.items.size();
     std::vector<int> results(n, -EEXIST);
 
     if (n == 0)
         return;
     writing();
-    if (count && kind != items.kind) // what made the items has changed the map
+    if (count && kind != given.kind) // what made the items has changed the map
         raise(PyExc_TypeError, "the map has keys of another type");
     if (count == 0 && !text && n > 1)
-        return load(items);
-    int error = insert_all(items, results);
+        return load(given);
+    int error = insert_all(given, results);
     // No code of the caller's runs from here on until the items are whole again: each has what the
     // map has not, so they drop it.
     Store* there = store.load(std::memory_order_relaxed);
     size_t kept = 0;
     for (size_t i = 0; i < n; i++) {
-        Cell cell = text ? Store::cell_of(reinterpret_cast<uint64_t>(items.records[i]))
-                         : Cell{items.numbers[i].key, items.numbers[i].value, nullptr};
+        Cell cell = given.cell(i), old = cell;
         if (error && results[i] == 0)
             erase(cell);
         if (!error && results[i] == -EEXIST) {
-            Cell old = cell;
             lath_bytes_key key = text ? bytes_key(cell.record->key()) : lath_bytes_key{};
             uint64_t value;
             if (text && lath_bytes_get(&there->texts, &key, &value))
                 old = Store::cell_of(value);
             Word before = exchange(old, cell.word);
             if (text)
-                items.records[i]->value = before;
+                cell.record->value = before;
             else
-                items.numbers[i].value = before;
+                given.items[i].value = before;
         }
-        if (!error && results[i] == 0)
-            continue;
-        if (text)
-            items.records[kept++] = items.records[i];
-        else
-            items.numbers[kept++] = items.numbers[i];
+        if (error || results[i] != 0)
+            given.items[kept++] = given.items[i];
     }
-    (text ? items.records.resize(kept) : items.numbers.resize(kept));
+    given.items.resize(kept);
     await_visits(this); // they may have seen what the items have
     if (error)
         raise_error(error, "lath_index_insert_batch");
@@ -556,8 +568,6 @@ nb::object Map::take(const Cell& cell) {
 
 void Map::clear() {
     Store* gone = store.exchange(nullptr);
-    Cell cells[64], last;
-    size_t n;
 
     kind = Kind::none;
     count = held = 0;
@@ -565,14 +575,11 @@ void Map::clear() {
     if (!gone)
         return;
     await_visits(this);
-    // Finalizers that run here find an empty map.
-    for (bool begun = false; (n = gone->scan(begun ? &last : nullptr, false, cells, 64));
-         begun = true) {
-        last = cells[n - 1];
-        for (size_t i = 0; i < n; i++)
-            if (is_object(cells[i].word))
-                Py_DECREF(object_of(cells[i].word));
-    }
+    gone->each([](const Cell& cell) { // finalizers that run here find an empty map
+        if (is_object(cell.word))
+            Py_DECREF(object_of(cell.word));
+        return 0;
+    });
     delete gone;
 }
 
@@ -641,45 +648,31 @@ size_t Map::all_codes(std::vector<uint64_t>* codes) {
 }
 
 int Map::traverse(visitproc visit, void* arg) {
-    Store* there = store.load(std::memory_order_relaxed);
-    Cell cells[64], last;
-    size_t n;
-
     settle();
     if (batch || !held) // in a batch items come and go between two looks of the collector
         return 0;
-    for (bool begun = false; (n = there->scan(begun ? &last : nullptr, false, cells, 64));
-         begun = true) {
-        last = cells[n - 1];
-        for (size_t i = 0; i < n; i++)
-            if (is_object(cells[i].word))
-                Py_VISIT(object_of(cells[i].word));
-    }
-    return 0;
+    return store.load(std::memory_order_relaxed)->each([&](const Cell& cell) {
+        return is_object(cell.word) ? visit(object_of(cell.word), arg) : 0;
+    });
 }
 
 size_t Map::memory() {
     Store* there = store.load(std::memory_order_relaxed);
-    Cell cells[64], last;
-    size_t bytes = 0, n;
+    lath_bytes_stats texts = {};
+    lath_index_stats numbers;
 
-    if (there && !is_text(kind)) {
-        lath_index_stats stats;
-        lath_index_get_stats(&there->numbers, &stats);
-        return stats.bytes;
+    if (!there)
+        return 0;
+    if (!is_text(kind)) {
+        lath_index_get_stats(&there->numbers, &numbers);
+        return numbers.bytes;
     }
-    if (there) {
-        lath_bytes_stats stats;
-        lath_bytes_get_stats(&there->texts, &stats);
-        bytes = stats.bytes;
-    }
-    for (bool begun = false; there && (n = there->scan(begun ? &last : nullptr, false, cells, 64));
-         begun = true) {
-        last = cells[n - 1];
-        for (size_t i = 0; i < n; i++)
-            bytes += sizeof(Record) + cells[i].record->size;
-    }
-    return bytes;
+    lath_bytes_get_stats(&there->texts, &texts);
+    there->each([&](const Cell& cell) {
+        texts.bytes += sizeof(Record) + cell.record->size;
+        return 0;
+    });
+    return texts.bytes;
 }
 
 void Map::verify() {

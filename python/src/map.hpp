@@ -61,13 +61,13 @@ public:
     // Items to be added. It owns their references and records.
     struct Items {
         Kind kind = Kind::none;
-        std::vector<lath_item> numbers;
-        std::vector<Record*> records;
+        std::vector<lath_item> items; // the key of a text or of bytes is the address of its record
 
         Items() = default;
         Items(const Items&) = delete;
         Items& operator=(const Items&) = delete;
         ~Items();
+        Cell cell(size_t at) const;
         void gather(PyObject* key, PyObject* value); // throws for a key of another kind
     };
 

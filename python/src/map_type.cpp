@@ -345,13 +345,13 @@ void insert_many(Map& map, nb::handle keys, nb::handle values) {
     if (given != n)
         raise(PyExc_ValueError, "there are not as many values as keys");
     items.kind = codes.kind;
-    items.numbers.reserve(n);
+    items.items.reserve(n);
     for (size_t i = 0; i < n; i++) {
         int64_t number = array ? numbers.data()[i] : 0;
         Word word = array && is_small(number) ? small_word(number)
                     : array                   ? pack(nb::int_(number).ptr())
                             : pack(PyList_GetItem(list.ptr(), static_cast<Py_ssize_t>(i)));
-        items.numbers.push_back({codes.codes[i], 1, word});
+        items.items.push_back({codes.codes[i], 1, word});
     }
     map.add_all(items);
 }
