@@ -25,7 +25,7 @@ fn main() {
         .remove(0x7000_0000..0x7001_0000)
         .expect("memory for a cut");
 
-    let (range, fault) = space.get_range(0x48_0123).expect("a mapping");
+    let (range, fault) = space.get_key_value(0x48_0123).expect("a mapping");
     println!("{:#x} is in {:x?}: {}", 0x48_0123, range, fault.file);
     for (range, mapping) in &space {
         let mode = if mapping.writable { "rw" } else { "r-" };

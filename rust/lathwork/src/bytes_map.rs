@@ -6,15 +6,17 @@ use core::cell::UnsafeCell;
 use core::ffi::c_void;
 use core::marker::PhantomData;
 use core::mem;
-use core::ops::{Bound, RangeBounds};
+use core::ops::Bound;
 use core::ptr;
 
 use lathwork_sys as sys;
 use sys::{lath_bytes, lath_bytes_key};
 
-use crate::bytes::Bytes;
+use crate::bytes::{Bytes, BytesRange};
 use crate::code;
-use crate::common::{collected, constructors, from_array, iterated, keys_and_values, stepped};
+use crate::common::{
+    collected, compared, constructors, from_array, iterated, keys_and_values, renamed, stepped,
+};
 use crate::error::{BytesError, Reason};
 use crate::handle::{config, made, no_memory, Handle};
 use crate::index::AHEAD;
@@ -47,7 +49,8 @@ const NO_RANKS: &str = "the map was not made with Options::ranks()";
 /// assert_eq!(map.prefix("ap").count(), 1);
 /// ```
 ///
-/// Numbers of 128 bits and IPv6 addresses are keys by `to_be_bytes()` and `octets()`.
+/// Numbers of 128 bits, IPv6 addresses, and pairs of a number and a string are keys by
+/// [`Octets`](crate::Octets).
 ///
 /// An insert that replaces a value replaces the key too.
 pub struct BytesMap<K: Bytes, V> {
@@ -241,11 +244,11 @@ impl<K: Bytes, V> BytesMap<K, V> {
     /// ```
     pub fn update(
         &self,
-        key: K,
+        key: impl Into<K>,
         mut change: impl FnMut(&V) -> V,
     ) -> Result<Option<BytesRef<'_, K, V>>, BytesError<K, V>> {
         self.retired.drop_some(self.set.memory());
-        let mut key = key;
+        let mut key = key.into();
         loop {
             let old = match self.get(&key) {
                 Some(old) => old, // a section, in which no other record gets its word
@@ -280,18 +283,24 @@ impl<K: Bytes, V> BytesMap<K, V> {
     }
 
     /// Whether `key` is there.
-    pub fn contains<Q: Bytes + ?Sized>(&self, key: &Q) -> bool {
+    pub fn contains_key<Q: Bytes + ?Sized>(&self, key: &Q) -> bool {
         self.get(key).is_some()
     }
 
     /// The entry with the lowest key.
-    pub fn first(&self) -> Option<BytesRef<'_, K, V>> {
+    pub fn first_key_value(&self) -> Option<BytesRef<'_, K, V>> {
         self.iter().step(false)
     }
 
     /// The entry with the highest key.
-    pub fn last(&self) -> Option<BytesRef<'_, K, V>> {
+    pub fn last_key_value(&self) -> Option<BytesRef<'_, K, V>> {
         self.iter().step(true)
+    }
+
+    renamed! {
+        contains<Q>(key: &Q) is contains_key, bool;
+        first() is first_key_value, Option<BytesRef<'_, K, V>>;
+        last() is last_key_value, Option<BytesRef<'_, K, V>>;
     }
 
     /// The first entry at or behind `key`.
@@ -333,7 +342,11 @@ impl<K: Bytes, V> BytesMap<K, V> {
     fn pop(&self, first: bool) -> Option<BytesRef<'_, K, V>> {
         self.retired.drop_some(self.set.memory());
         loop {
-            let found = if first { self.first() } else { self.last() }?;
+            let found = if first {
+                self.first_key_value()
+            } else {
+                self.last_key_value()
+            }?;
             if self.remove_if(&found) {
                 return Some(found);
             }
@@ -370,13 +383,27 @@ impl<K: Bytes, V> BytesMap<K, V> {
 
     /// Removes the entries for which `keep` returns false.
     pub fn retain(&self, mut keep: impl FnMut(&K, &V) -> bool) {
+        let gone = self.extract_if(.., |key, value| !keep(key, value));
+        gone.for_each(drop);
+    }
+
+    /// As [`PointMap::extract_if`](crate::PointMap::extract_if).
+    ///
+    /// ```
+    /// let map = lathwork::BytesMap::from([("a", 1), ("b", 2), ("c", 3)]);
+    /// let odd = map.extract_if("b".., |_, n| n % 2 == 1);
+    /// assert!(odd.map(|(key, n)| (*key, *n)).eq([("c", 3)]));
+    /// ```
+    pub fn extract_if<'a>(
+        &'a self,
+        keys: impl BytesRange,
+        mut gone: impl FnMut(&K, &V) -> bool + 'a,
+    ) -> impl Iterator<Item = (BytesPart<'a, K>, BytesPart<'a, V>)> + 'a {
         self.retired.drop_some(self.set.memory());
-        let mut entries = self.iter();
-        while let Some(entry) = entries.step(false) {
-            if !keep(entry.key(), &entry) {
-                self.remove_if(&entry);
-            }
-        }
+        let mut entries = self.range(keys);
+        let all = core::iter::from_fn(move || entries.step(false));
+        let left = all.filter(move |entry| gone(entry.key(), entry) && self.remove_if(entry));
+        left.map(BytesRef::into_parts)
     }
 
     /// Moves the entries at or behind `key` into their own map. Without memory all of them
@@ -385,7 +412,7 @@ impl<K: Bytes, V> BytesMap<K, V> {
         let mut other = Self::try_with(self.options)?;
         let from = (Bound::Included(key.bytes()), Bound::Unbounded);
         loop {
-            let word = match self.range::<&[u8]>(from).step(false) {
+            let word = match self.range(from).step(false) {
                 Some(entry) => entry.word,
                 None => return Ok(other),
             };
@@ -405,7 +432,7 @@ impl<K: Bytes, V> BytesMap<K, V> {
     /// Moves all entries of `other` into this map; a key that both have gets the value of `other`.
     /// Without memory some entries are in `other` still.
     pub fn append(&mut self, other: &mut Self) -> Result<(), NoMemory> {
-        while let Some(word) = other.first().map(|entry| entry.word) {
+        while let Some(word) = other.first_key_value().map(|entry| entry.word) {
             let (key, value) = other.take_word(word);
             if let Err(refused) = self.insert(key, value) {
                 made(
@@ -452,7 +479,7 @@ impl<K: Bytes, V> BytesMap<K, V> {
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.first().is_none()
+        self.first_key_value().is_none()
     }
 
     /// All entries in order. It copies up to 32 ahead, as
@@ -464,8 +491,9 @@ impl<K: Bytes, V> BytesMap<K, V> {
     keys_and_values!(BytesPart<'_, K>, BytesPart<'_, V>);
 
     /// The entries with these keys, in order.
-    pub fn range<Q: Bytes>(&self, keys: impl RangeBounds<Q>) -> BytesEntries<'_, K, V> {
-        self.between(Edge::of(keys.start_bound()), Edge::of(keys.end_bound()))
+    pub fn range(&self, keys: impl BytesRange) -> BytesEntries<'_, K, V> {
+        let (from, to) = keys.ends();
+        self.between(Edge::of(from), Edge::of(to))
     }
 
     /// The entries whose keys begin with `prefix`, in order.
@@ -502,7 +530,7 @@ impl<K: Bytes, V> BytesMap<K, V> {
         match Self::try_with(self.options) {
             Ok(empty) => drop(mem::replace(self, empty)), // waits for nobody
             Err(NoMemory) => {
-                while let Some(word) = self.first().map(|entry| entry.word) {
+                while let Some(word) = self.first_key_value().map(|entry| entry.word) {
                     drop(self.take_word(word));
                 }
             }
@@ -548,11 +576,11 @@ enum Edge {
 }
 
 impl Edge {
-    fn of<Q: Bytes>(bound: Bound<&Q>) -> Edge {
+    fn of(bound: Bound<&[u8]>) -> Edge {
         match bound {
             Bound::Unbounded => Edge::Open,
-            Bound::Included(key) => Edge::With(key.bytes().to_vec()),
-            Bound::Excluded(key) => Edge::Without(key.bytes().to_vec()),
+            Bound::Included(key) => Edge::With(key.to_vec()),
+            Bound::Excluded(key) => Edge::Without(key.to_vec()),
         }
     }
 
@@ -707,20 +735,7 @@ stepped!(impl [K: Bytes, V] IntoBytesEntries<K, V>, (K, V), |this, back| {
     Some(this.0.take_word(word))
 });
 
-impl<K: Bytes, V: PartialEq> PartialEq for BytesMap<K, V> {
-    fn eq(&self, other: &Self) -> bool {
-        let (mut ours, mut theirs) = (self.iter(), other.iter());
-        loop {
-            match (ours.next(), theirs.next()) {
-                (None, None) => return true,
-                (Some(a), Some(b)) if a.0.bytes() == b.0.bytes() && a.1 == b.1 => {}
-                _ => return false,
-            }
-        }
-    }
-}
-
-impl<K: Bytes, V: Eq> Eq for BytesMap<K, V> {}
+compared!(BytesMap [K: Bytes] [K] iter());
 
 collected!(
     /// # Panics

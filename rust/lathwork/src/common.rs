@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //! What the maps and sets have in common, made once.
+use core::ops::Deref;
+
 use crate::error::Reason;
 use crate::handle::made;
 use crate::memory::NoMemory;
@@ -45,6 +47,9 @@ macro_rules! collected {
                 map
             }
         }
+
+        impl<$($of)*> core::panic::UnwindSafe for $name where V: core::panic::RefUnwindSafe {}
+        impl<$($of)*> core::panic::RefUnwindSafe for $name where V: core::panic::RefUnwindSafe {}
 
         impl<$($of)*> Default for $name {
             fn default() -> Self {
@@ -100,6 +105,42 @@ macro_rules! from_array {
     };
 }
 
+/// Comparisons and hashes, entry by entry, of `NAME<K, V> [GENERICS] [those that are compared too]
+/// CALL`, whose result is an iterator over all entries.
+macro_rules! compared {
+    ($name:ident [$($of:tt)*] [$($key:ident)*] $($all:tt)*) => {
+        impl<$($of)*, V: PartialEq> PartialEq for $name<K, V> where $($key: PartialEq)* {
+            fn eq(&self, other: &Self) -> bool {
+                self.$($all)*.eq(other.$($all)*)
+            }
+        }
+
+        impl<$($of)*, V: Eq> Eq for $name<K, V> where $($key: Eq)* {}
+
+        impl<$($of)*, V: PartialOrd> PartialOrd for $name<K, V> where $($key: PartialOrd)* {
+            fn partial_cmp(&self, other: &Self) -> Option<core::cmp::Ordering> {
+                self.$($all)*.partial_cmp(other.$($all)*)
+            }
+        }
+
+        impl<$($of)*, V: Ord> Ord for $name<K, V> where $($key: Ord)* {
+            fn cmp(&self, other: &Self) -> core::cmp::Ordering {
+                self.$($all)*.cmp(other.$($all)*)
+            }
+        }
+
+        /// A map that is a key elsewhere must not be changed meanwhile.
+        impl<$($of)*, V: core::hash::Hash> core::hash::Hash for $name<K, V>
+        where
+            $($key: core::hash::Hash)*
+        {
+            fn hash<H: core::hash::Hasher>(&self, state: &mut H) {
+                self.$($all)*.for_each(|entry| entry.hash(state));
+            }
+        }
+    };
+}
+
 /// `&NAME` is entries in order: `impl [GENERICS] NAME, ITERATOR`.
 macro_rules! iterated {
     (impl [$($of:tt)*] $name:ty, $iterator:ty) => {
@@ -117,29 +158,49 @@ macro_rules! iterated {
 /// The calls of a map that its `index` has, whose entries become items by `make`.
 macro_rules! indexed {
     ($item:ty, $make:expr) => {
+        /// The value of `key`; of a `RangeMap` that of the range that contains it. `get(k)` and
+        /// `get(&k)` are the same, here and in all calls that look for a key. O(log n), mostly two or
+        /// three cache misses.
+        pub fn get(&self, key: impl core::borrow::Borrow<K>) -> Option<crate::Ref<'_, V>> {
+            self.index.get(crate::key::word(key))
+        }
+
+        /// The same with the key or the range.
+        pub fn get_key_value(&self, key: impl core::borrow::Borrow<K>) -> Option<$item> {
+            self.index.at(crate::key::word(key)).map($make)
+        }
+
         /// Whether an entry has `key`.
-        pub fn contains(&self, key: K) -> bool {
-            self.index.contains(key.into_word())
+        pub fn contains_key(&self, key: impl core::borrow::Borrow<K>) -> bool {
+            self.index.contains(crate::key::word(key))
         }
 
         /// The first entry.
-        pub fn first(&self) -> Option<$item> {
+        pub fn first_key_value(&self) -> Option<$item> {
             self.index.end(true).map($make)
         }
 
         /// The last entry.
-        pub fn last(&self) -> Option<$item> {
+        pub fn last_key_value(&self) -> Option<$item> {
             self.index.end(false).map($make)
         }
 
         /// The first entry that begins at or behind `key`.
-        pub fn ceiling(&self, key: K) -> Option<$item> {
-            self.index.ceiling(key.into_word()).map($make)
+        #[doc(alias = "lower_bound")]
+        pub fn ceiling(&self, key: impl core::borrow::Borrow<K>) -> Option<$item> {
+            self.index.ceiling(crate::key::word(key)).map($make)
         }
 
         /// The last entry that begins at or before `key`.
-        pub fn floor(&self, key: K) -> Option<$item> {
-            self.index.floor(key.into_word()).map($make)
+        #[doc(alias = "upper_bound")]
+        pub fn floor(&self, key: impl core::borrow::Borrow<K>) -> Option<$item> {
+            self.index.floor(crate::key::word(key)).map($make)
+        }
+
+        crate::common::renamed! {
+            contains(key: K) is contains_key, bool;
+            first() is first_key_value, Option<$item>;
+            last() is last_key_value, Option<$item>;
         }
 
         /// The number of entries. O(n), or O(log n) with ranks.
@@ -176,17 +237,28 @@ macro_rules! indexed {
     };
 }
 
+/// Names of 0.2: `OLD(ARGUMENT) is NEW, RESULT`.
+macro_rules! renamed {
+    ($($old:ident$(<$q:ident>)?($($key:ident: $type:ty)?) is $new:ident, $result:ty;)*) => {$(
+        #[doc = concat!("The old name of [`", stringify!($new), "`](Self::", stringify!($new), ").")]
+        #[deprecated(since = "0.3.0", note = "it has the name that BTreeMap gives it")]
+        pub fn $old$(<$q: Bytes + ?Sized>)?(&self $(, $key: $type)?) -> $result {
+            self.$new($($key)?)
+        }
+    )*};
+}
+
 /// Keys and values of a map, in order.
 macro_rules! keys_and_values {
     ($key:ty, $value:ty) => {
         /// All keys in order.
-        pub fn keys(&self) -> impl DoubleEndedIterator<Item = $key> + '_ {
-            self.iter().map(|(key, _)| key)
+        pub fn keys(&self) -> crate::common::Shown<impl DoubleEndedIterator<Item = $key> + '_> {
+            crate::common::Shown(self.iter().map(|(key, _)| key))
         }
 
         /// All values in the order of their keys.
-        pub fn values(&self) -> impl DoubleEndedIterator<Item = $value> + '_ {
-            self.iter().map(|(_, value)| value)
+        pub fn values(&self) -> crate::common::Shown<impl DoubleEndedIterator<Item = $value> + '_> {
+            crate::common::Shown(self.iter().map(|(_, value)| value))
         }
 
         /// All keys by value, in order; the values are dropped.
@@ -235,5 +307,32 @@ macro_rules! both_ends {
 }
 
 pub(crate) use {
-    both_ends, collected, constructors, from_array, indexed, iterated, keys_and_values, stepped,
+    both_ends, collected, compared, constructors, from_array, indexed, iterated, keys_and_values,
+    renamed, stepped,
 };
+
+/// Keys or values of a map that an iterator shows in place: what each derefs to can be copied.
+///
+/// ```
+/// let map = lathwork::PointMap::from([(1, 'a'), (2, 'b')]);
+/// assert_eq!(map.values().copied().rev().collect::<String>(), "ba");
+/// ```
+#[derive(Clone, Debug)]
+pub struct Shown<I>(pub(crate) I);
+
+impl<T: Clone, P: Deref<Target = T>, I: DoubleEndedIterator<Item = P>> Shown<I> {
+    /// Clones of them.
+    pub fn cloned(self) -> impl DoubleEndedIterator<Item = T> {
+        self.0.map(|part| (*part).clone())
+    }
+
+    /// Copies of them.
+    pub fn copied(self) -> impl DoubleEndedIterator<Item = T>
+    where
+        T: Copy,
+    {
+        self.0.map(|part| *part)
+    }
+}
+
+both_ends!(impl [I: DoubleEndedIterator] Shown<I>, I::Item, 0, |part| part);

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //! The place of a key in a map that threads share.
-use crate::error::InsertError;
-use crate::{Key, PointMap, Ref};
+use crate::error::{InsertError, Reason};
+use crate::key::Key;
+use crate::{PointMap, Ref};
 
 /// The place of a key in a [`PointMap`], from [`PointMap::entry`]. Other threads may insert the key
 /// and remove it at any time, so each call looks for it anew, and is one step.
 pub struct Entry<'a, K: Key, V> {
     pub(crate) map: &'a PointMap<K, V>,
     pub(crate) key: K,
+    refused: Option<Reason<K>>,
 }
 
 impl<K: Key, V> PointMap<K, V> {
@@ -17,9 +19,15 @@ impl<K: Key, V> PointMap<K, V> {
     /// let map = lathwork::PointMap::new();
     /// map.entry("ab".len()).or_insert(1).unwrap();
     /// assert_eq!(*map.entry(2).or_insert(5).unwrap(), 1);
+    /// map.entry(2).and_modify(|n| *n += 1).or_insert(1).unwrap();
+    /// assert_eq!(map.get(2).unwrap(), 2);
     /// ```
     pub fn entry(&self, key: K) -> Entry<'_, K, V> {
-        Entry { map: self, key }
+        Entry {
+            map: self,
+            key,
+            refused: None,
+        }
     }
 }
 
@@ -41,7 +49,13 @@ impl<'a, K: Key, V> Entry<'a, K, V> {
 
     /// The value that is there, which is `make()` if there was none.
     pub fn or_insert_with(self, make: impl FnOnce() -> V) -> Result<Ref<'a, V>, InsertError<V, K>> {
-        self.map.get_or_insert_with(self.key, make)
+        match self.refused {
+            None => self.map.get_or_insert_with(self.key, make),
+            Some(reason) => Err(InsertError {
+                reason,
+                value: make(),
+            }),
+        }
     }
 
     /// The value that is there, which is the default one if there was none.
@@ -52,10 +66,20 @@ impl<'a, K: Key, V> Entry<'a, K, V> {
         self.or_insert_with(V::default)
     }
 
-    /// Gives the key the value that `change` makes of the present one, if there is one.
-    pub fn and_modify(self, change: impl FnMut(&V) -> V) -> Result<Self, InsertError<V, K>> {
-        self.map.update(self.key, change)?;
-        Ok(self)
+    /// Changes a clone of the value, if there is one, and puts it in its place, as one step: if another
+    /// thread changes the value first, `change` gets a clone of that one. Without memory `or_insert`
+    /// returns the error.
+    pub fn and_modify(mut self, mut change: impl FnMut(&mut V)) -> Self
+    where
+        V: Clone,
+    {
+        let changed = self.map.update(&self.key, |value| {
+            let mut value = value.clone();
+            change(&mut value);
+            value
+        });
+        self.refused = changed.err().map(|refused| refused.reason);
+        self
     }
 
     /// Gives the key this value; returns the one that it had.

@@ -129,6 +129,22 @@ macro_rules! refused {
 
         #[cfg(feature = "std")]
         impl<$($of)*> std::error::Error for $name<$one, $other> {}
+
+        #[cfg(feature = "std")]
+        impl<$($of)*> From<$name<$one, $other>> for std::io::Error {
+            fn from(refused: $name<$one, $other>) -> Self {
+                use std::io::{Error, ErrorKind};
+                use std::string::ToString;
+                let text = refused.to_string();
+                match refused.reason {
+                    Reason::NoMemory => ErrorKind::OutOfMemory.into(),
+                    Reason::Other(errno) => Error::from_raw_os_error(errno),
+                    Reason::Overlaps(_) | Reason::Exists => Error::new(ErrorKind::AlreadyExists, text),
+                    Reason::Absent => Error::new(ErrorKind::NotFound, text),
+                    Reason::Empty | Reason::TooLong => Error::new(ErrorKind::InvalidInput, text),
+                }
+            }
+        }
     )*};
 }
 

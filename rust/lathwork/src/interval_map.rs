@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //! Intervals that overlap.
 use alloc::string::String;
+use alloc::vec::Vec;
+use core::borrow::Borrow;
 use core::cell::UnsafeCell;
 use core::iter::FusedIterator;
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
-use core::ops::{RangeBounds, RangeInclusive};
+use core::ops::RangeInclusive;
 
 use lathwork_sys as sys;
 use sys::{lath_interval, lath_interval_iter};
@@ -15,13 +17,13 @@ use crate::common::{collected, constructors, iterated};
 use crate::error::{InsertError, Reason};
 use crate::handle::{config, no_memory, Handle};
 use crate::index::section;
-use crate::key::{keys, words};
+use crate::key::{keys, word, words};
 use crate::memory::{NoMemory, Options};
 use crate::own::verified;
 use crate::retired::{drop_each, Retired};
 use crate::section::Section;
 use crate::value::{self, header_of, inline, Owned};
-use crate::{Key, Ref};
+use crate::{Key, KeyRange, Ref};
 
 /// Any number of intervals with a value each, for any number of threads: which of them cover a key,
 /// or have a key in common with a range?
@@ -71,7 +73,7 @@ impl<K: Key, V> IntervalMap<K, V> {
     }
 
     /// Inserts an interval; if it is empty or there is no memory, it is refused.
-    pub fn insert(&self, range: impl RangeBounds<K>, value: V) -> Result<(), InsertError<V, K>> {
+    pub fn insert(&self, range: impl KeyRange<K>, value: V) -> Result<(), InsertError<V, K>> {
         let refused = |reason, value| Err(InsertError { reason, value });
         let (first, end) = match words(&range) {
             Some(range) => range,
@@ -93,7 +95,7 @@ impl<K: Key, V> IntervalMap<K, V> {
     }
 
     /// Removes one interval with these keys and an equal value. Returns whether there was one.
-    pub fn remove<Q: ?Sized>(&self, range: impl RangeBounds<K>, value: &Q) -> bool
+    pub fn remove<Q: ?Sized>(&self, range: impl KeyRange<K>, value: &Q) -> bool
     where
         V: PartialEq<Q>,
     {
@@ -131,18 +133,18 @@ impl<K: Key, V> IntervalMap<K, V> {
     }
 
     /// Removes the intervals for which `keep` returns false.
-    pub fn retain(&self, mut keep: impl FnMut(RangeInclusive<K>, &V) -> bool) {
+    pub fn retain(&self, mut keep: impl FnMut(&RangeInclusive<K>, &V) -> bool) {
         for (range, value) in self {
             let (first, end) = (range.start().into_word(), range.end().into_word());
-            if !keep(range, &value) {
+            if !keep(&range, &value) {
                 self.erase(first, end, value.word());
             }
         }
     }
 
     /// The intervals that cover `key`.
-    pub fn stab(&self, key: K) -> Intervals<'_, K, V> {
-        let key = key.into_word();
+    pub fn stab(&self, key: impl Borrow<K>) -> Intervals<'_, K, V> {
+        let key = word(key);
         // SAFETY: `begin` passes valid pointers; likewise below.
         let found = self.begin(Some(()), |iter, set| unsafe {
             sys::lath_interval_iter_stab(iter, set, key)
@@ -151,18 +153,18 @@ impl<K: Key, V> IntervalMap<K, V> {
     }
 
     /// The intervals that have a key in common with `keys`.
-    pub fn overlapping(&self, keys: impl RangeBounds<K>) -> Intervals<'_, K, V> {
+    pub fn overlapping(&self, keys: impl KeyRange<K>) -> Intervals<'_, K, V> {
         self.search(&keys, sys::lath_interval_iter_overlap)
     }
 
     /// The intervals that lie within `keys`.
-    pub fn within(&self, keys: impl RangeBounds<K>) -> Intervals<'_, K, V> {
+    pub fn within(&self, keys: impl KeyRange<K>) -> Intervals<'_, K, V> {
         self.search(&keys, sys::lath_interval_iter_within)
     }
 
     fn search(
         &self,
-        keys: &impl RangeBounds<K>,
+        keys: &impl KeyRange<K>,
         begin: unsafe extern "C" fn(*mut lath_interval_iter, *mut sys::lath_intervals, u64, u64),
     ) -> Intervals<'_, K, V> {
         let keys = words(keys);
@@ -181,7 +183,7 @@ impl<K: Key, V> IntervalMap<K, V> {
     }
 
     /// How many intervals have a key in common with `keys`. Looks at each of them.
-    pub fn count_overlapping(&self, keys: impl RangeBounds<K>) -> u64 {
+    pub fn count_overlapping(&self, keys: impl KeyRange<K>) -> u64 {
         match words(&keys) {
             // SAFETY: the set is initialised.
             Some((first, end)) => unsafe {
@@ -192,12 +194,11 @@ impl<K: Key, V> IntervalMap<K, V> {
     }
 
     /// An interval that covers `key`, or else one that is nearest to it.
-    pub fn nearest(&self, key: K) -> Option<(RangeInclusive<K>, Ref<'_, V>)> {
+    pub fn nearest(&self, key: impl Borrow<K>) -> Option<(RangeInclusive<K>, Ref<'_, V>)> {
         let section = section::<V>();
         let mut there = lath_interval::default();
         // SAFETY: the set is initialised; the pointer is valid.
-        let result =
-            unsafe { sys::lath_intervals_nearest(self.set.get(), key.into_word(), &mut there) };
+        let result = unsafe { sys::lath_intervals_nearest(self.set.get(), word(key), &mut there) };
         code::found(result).then(|| {
             let range = keys(there.first, there.end);
             (range, Ref::new(there.value, section))
@@ -291,10 +292,30 @@ impl<K: Key, V> Drop for IntervalMap<K, V> {
 
 collected!(
     /// Empty intervals are left out.
-    impl [K: Key, V] IntervalMap<K, V>, of [R: RangeBounds<K>,] (R, V),
+    impl [K: Key, V] IntervalMap<K, V>, of [R: KeyRange<K>,] (R, V),
     clone [K: Key, V: Clone] |(range, value)| (range, (*value).clone())
 );
 iterated!(impl [K: Key, V] IntervalMap<K, V>, Intervals<'a, K, V>);
+
+/// Whether both have the same intervals with equal values, each as often.
+impl<K: Key, V: PartialEq> PartialEq for IntervalMap<K, V> {
+    fn eq(&self, other: &Self) -> bool {
+        let mut ours: Vec<_> = self.iter().0.collect();
+        let mut theirs: Vec<_> = other.iter().0.collect();
+        ours.sort_by_key(|there| (there.0, there.1));
+        theirs.sort_by_key(|there| (there.0, there.1));
+        ours.len() == theirs.len()
+            && ours.iter().enumerate().all(|(at, one)| {
+                let same = theirs[at..]
+                    .iter()
+                    .take_while(|there| (there.0, there.1) == (one.0, one.1));
+                let found = same.into_iter().position(|there| *there.2 == *one.2);
+                found.map(|behind| theirs.swap(at, at + behind)).is_some()
+            })
+    }
+}
+
+impl<K: Key, V: Eq> Eq for IntervalMap<K, V> {}
 
 /// A search, with numbers for keys.
 struct Search<'a, V> {

@@ -18,7 +18,7 @@
 //! map.insert(10..30, String::from("file")).unwrap();
 //! map.insert(20..25, String::from("patch")).unwrap(); // over what is there
 //! assert_eq!(*map.get(22).unwrap(), "patch");
-//! assert_eq!(map.get_range(29).unwrap().0, 25..=29);
+//! assert_eq!(map.get_key_value(29).unwrap().0, 25..=29);
 //! assert!(map.try_insert(0..15, String::from("other")).is_err()); // overlaps: refused
 //! map.remove(..22).unwrap(); // these keys, whatever ranges have them
 //! assert_eq!(map.len(), 2);
@@ -30,7 +30,7 @@
 //! # Keys and ranges
 //!
 //! [`Key`] says what a key can be: integers, `char`, `Ipv4Addr`, types of the program's. Every
-//! range argument is any [`RangeBounds`](core::ops::RangeBounds): `a..b`, `a..=b`, `a..`, `..`.
+//! range argument is a [`KeyRange`]: `a..b`, `a..=b`, `a..`, `..`, a reference to one, one key.
 //! What is returned is a `RangeInclusive`, which can end at the last key. Without a suffix numbers
 //! are `i32`, as everywhere in Rust: write `RangeMap::<u64, _>::new()` where nothing else says it.
 //!
@@ -87,6 +87,7 @@ mod lock;
 mod memory;
 #[cfg(miri)]
 mod miri;
+mod octets;
 mod own;
 mod point_map;
 mod range_allocator;
@@ -109,13 +110,15 @@ mod with_rayon;
 mod with_serde;
 
 pub use algebra::Algebra;
-pub use bytes::Bytes;
+pub use bytes::{Bytes, BytesRange};
 pub use bytes_map::{BytesEntries, BytesMap, IntoBytesEntries};
+pub use common::Shown;
 pub use entry::Entry;
 pub use error::{AllocError, BytesError, InsertError, Reason};
 pub use interval_map::{IntervalMap, Intervals};
-pub use key::Key;
+pub use key::{Key, KeyRange};
 pub use memory::{Allocator, NoMemory, Options};
+pub use octets::{AsOctets, Octets};
 pub use point_map::{IntoPoints, PointMap, Points};
 pub use range_allocator::{Held, Policy, RangeAllocator, Runs};
 pub use range_locks::{NotLocked, RangeGuard, RangeLocks};
@@ -183,7 +186,7 @@ impl<V> Value for V {}
 /// ```compile_fail,E0505
 /// let map = lathwork::BytesMap::new();
 /// map.insert("key", 1).unwrap();
-/// let key = map.first().unwrap();
+/// let key = map.first_key_value().unwrap();
 /// drop(map);
 /// drop(key);
 /// ```

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //! Single keys with values.
+use core::borrow::Borrow;
 use core::marker::PhantomData;
-use core::ops::RangeBounds;
 
 use lathwork_sys as sys;
 
 use crate::common::{
-    both_ends, collected, constructors, from_array, indexed, iterated, keys_and_values,
+    both_ends, collected, compared, constructors, from_array, indexed, iterated, keys_and_values,
 };
 use crate::error::InsertError;
 use crate::handle::made;
 use crate::index::{Entry, Index};
-use crate::key::words;
+use crate::key::{word, words};
 use crate::memory::{NoMemory, Options};
 use crate::own::IntoEntries;
 use crate::scan::Scan;
-use crate::{Key, Ref};
+use crate::{Key, KeyRange, Ref};
 
 const NO_RANKS: &str = "the map was not made by PointMap::with_ranks()";
 
@@ -96,11 +96,6 @@ impl<K: Key, V> PointMap<K, V> {
         done.map_err(InsertError::with_keys)
     }
 
-    /// The value of `key`.
-    pub fn get(&self, key: K) -> Option<Ref<'_, V>> {
-        self.index.get(key.into_word())
-    }
-
     /// The value of `key`, which is `make()` if there was none. Of threads that find none at the
     /// same time one inserts its value, and all get that one.
     ///
@@ -150,16 +145,17 @@ impl<K: Key, V> PointMap<K, V> {
     /// ```
     pub fn update(
         &self,
-        key: K,
+        key: impl Borrow<K>,
         mut change: impl FnMut(&V) -> V,
     ) -> Result<Option<Ref<'_, V>>, InsertError<V, K>> {
         self.index.drop_some();
+        let key = word(key);
         loop {
-            let old = match self.get(key) {
+            let old = match self.index.get(key) {
                 Some(old) => old,
                 None => return Ok(None),
             };
-            match self.index.replace_if(key.into_word(), &old, change(&old)) {
+            match self.index.replace_if(key, &old, change(&old)) {
                 Ok(new) => return Ok(Some(new)),
                 Err(refused) if refused.reason == crate::Reason::Absent => {}
                 Err(refused) => return Err(refused.with_keys()),
@@ -171,9 +167,9 @@ impl<K: Key, V> PointMap<K, V> {
     keys_and_values!(K, Ref<'_, V>);
 
     /// Removes `key`. Its value is dropped when no thread has a [`Ref`] to it.
-    pub fn remove(&self, key: K) -> Option<Ref<'_, V>> {
+    pub fn remove(&self, key: impl Borrow<K>) -> Option<Ref<'_, V>> {
         self.index.drop_some();
-        self.index.remove(key.into_word()).map(|found| found.2)
+        self.index.remove(word(key)).map(|found| found.2)
     }
 
     /// Removes the entry with the lowest key. Of threads that call it at the same time each gets
@@ -190,8 +186,8 @@ impl<K: Key, V> PointMap<K, V> {
     }
 
     /// Removes `key` and returns its value: no one else has the map.
-    pub fn take(&mut self, key: K) -> Option<V> {
-        let taken = self.index.take_value(key.into_word(), not_shared);
+    pub fn take(&mut self, key: impl Borrow<K>) -> Option<V> {
+        let taken = self.index.take_value(word(key), not_shared);
         taken.map(|(_, _, value)| value)
     }
 
@@ -208,16 +204,32 @@ impl<K: Key, V> PointMap<K, V> {
     ///
     /// ```
     /// let map: lathwork::PointMap<u8, u8> = (0..10).map(|n| (n, n)).collect();
-    /// map.retain(|key, _| key % 2 == 0);
+    /// map.retain(|&key, _| key > 4);
     /// assert_eq!(map.len(), 5);
     /// ```
-    pub fn retain(&self, mut keep: impl FnMut(K, &V) -> bool) {
+    pub fn retain(&self, mut keep: impl FnMut(&K, &V) -> bool) {
+        let gone = self.extract_if(.., |key, value| !keep(key, value));
+        gone.for_each(drop);
+    }
+
+    /// Removes the entries with these keys for which `gone` returns true, one by one as the iterator
+    /// comes to them. An entry whose value another thread changes meanwhile stays.
+    ///
+    /// ```
+    /// let map: lathwork::PointMap<u8, u8> = (0..10).map(|n| (n, n)).collect();
+    /// assert_eq!(map.extract_if(5.., |_, value| value % 2 == 0).count(), 2);
+    /// assert_eq!(map.len(), 8);
+    /// ```
+    pub fn extract_if<'a>(
+        &'a self,
+        keys: impl KeyRange<K>,
+        mut gone: impl FnMut(&K, &V) -> bool + 'a,
+    ) -> impl Iterator<Item = (K, Ref<'a, V>)> + 'a {
         self.index.drop_some();
-        for (key, value) in self.iter() {
-            if !keep(key, &value) {
-                self.index.remove_if(key.into_word(), &value);
-            }
-        }
+        let entries = self.range(keys);
+        entries.filter(move |(key, value)| {
+            gone(key, value) && self.index.remove_if(key.into_word(), value)
+        })
     }
 
     /// Moves the entries at or behind `key` into their own map. Without memory it returns an
@@ -226,11 +238,11 @@ impl<K: Key, V> PointMap<K, V> {
     /// ```
     /// let mut low: lathwork::PointMap<u8, u8> = (0..10).map(|n| (n, n)).collect();
     /// let high = low.split_off(7).unwrap();
-    /// assert_eq!((low.len(), high.len(), high.first().unwrap().0), (7, 3, 7));
+    /// assert_eq!((low.len(), high.len(), high.first_key_value().unwrap().0), (7, 3, 7));
     /// ```
-    pub fn split_off(&mut self, key: K) -> Result<Self, NoMemory> {
+    pub fn split_off(&mut self, key: impl Borrow<K>) -> Result<Self, NoMemory> {
         let mut other = Self::try_with(self.options)?;
-        match self.index.hand_over_from(key.into_word(), &mut other.index) {
+        match self.index.hand_over_from(word(key), &mut other.index) {
             Ok(()) => Ok(other),
             Err(none) => {
                 // what has left may find memory again; else it stays where it is, and is returned
@@ -253,9 +265,9 @@ impl<K: Key, V> PointMap<K, V> {
     /// # Panics
     ///
     /// If the map was not made by [`with_ranks`](Self::with_ranks).
-    pub fn rank(&self, key: K) -> usize {
+    pub fn rank(&self, key: impl Borrow<K>) -> usize {
         // SAFETY: the index is initialised.
-        let rank = unsafe { sys::lath_index_rank(self.index.raw(), key.into_word()) };
+        let rank = unsafe { sys::lath_index_rank(self.index.raw(), word(key)) };
         assert!(rank != -i64::from(sys::EINVAL), "{}", NO_RANKS);
         usize::try_from(rank).expect("lathwork: rank returned an unknown error")
     }
@@ -282,7 +294,12 @@ impl<K: Key, V> PointMap<K, V> {
     }
 
     /// The entries with these keys, in order.
-    pub fn range(&self, keys: impl RangeBounds<K>) -> Points<'_, K, V> {
+    ///
+    /// ```
+    /// let map: lathwork::PointMap<u8, char> = [(1, 'a'), (5, 'b')].into();
+    /// assert_eq!(map.range(2..).next().unwrap().0, 5);
+    /// ```
+    pub fn range(&self, keys: impl KeyRange<K>) -> Points<'_, K, V> {
         Points {
             scan: self.index.scan(words(&keys)),
             of: PhantomData,
@@ -298,13 +315,7 @@ fn not_shared<V>(_: &V) -> V {
     unreachable!("lathwork: no two points share a value")
 }
 
-impl<K: Key, V: PartialEq> PartialEq for PointMap<K, V> {
-    fn eq(&self, other: &Self) -> bool {
-        self.index.equals(&other.index)
-    }
-}
-
-impl<K: Key, V: Eq> Eq for PointMap<K, V> {}
+compared!(PointMap [K: Key] [] index.all());
 
 collected!(
     impl [K: Key, V] PointMap<K, V>, of [] (K, V),

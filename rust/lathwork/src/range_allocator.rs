@@ -3,7 +3,7 @@
 use core::fmt;
 use core::iter::FusedIterator;
 use core::mem;
-use core::ops::{RangeBounds, RangeInclusive};
+use core::ops::RangeInclusive;
 use core::ptr;
 
 use lathwork_sys as sys;
@@ -12,7 +12,7 @@ use sys::lath_item;
 use crate::code::{allocation, found};
 use crate::error::AllocError;
 use crate::handle::{rcu, Handle, Space};
-use crate::key::{last_of, words};
+use crate::key::{last_of, words, KeyRange};
 use crate::memory::Options;
 
 /// Finds and keeps account of free ranges among addresses, for any number of threads.
@@ -68,13 +68,13 @@ impl Policy {
 impl RangeAllocator {
     /// An allocator of these addresses, all free. Sizes and boundaries are multiples of `unit`, a
     /// power of two.
-    pub fn new(addresses: impl RangeBounds<u64>, unit: u64) -> Result<Self, AllocError> {
+    pub fn new(addresses: impl KeyRange<u64>, unit: u64) -> Result<Self, AllocError> {
         Self::try_with(addresses, unit, Options::new())
     }
 
     /// The same, made as `options` says: [`Options::exact`] and [`Options::memory`] have a meaning.
     pub fn try_with(
-        addresses: impl RangeBounds<u64>,
+        addresses: impl KeyRange<u64>,
         unit: u64,
         options: Options,
     ) -> Result<Self, AllocError> {
@@ -145,7 +145,7 @@ impl RangeAllocator {
     /// ```
     pub fn alloc_within(
         &self,
-        limits: impl RangeBounds<u64>,
+        limits: impl KeyRange<u64>,
         size: u64,
         align: u64,
     ) -> Result<u64, AllocError> {
@@ -169,7 +169,7 @@ impl RangeAllocator {
     pub fn alloc_by(
         &self,
         policy: Policy,
-        limits: impl RangeBounds<u64>,
+        limits: impl KeyRange<u64>,
         size: u64,
         align: u64,
     ) -> Result<u64, AllocError> {
@@ -191,7 +191,7 @@ impl RangeAllocator {
     }
 
     /// Takes exactly these addresses.
-    pub fn reserve(&self, addresses: impl RangeBounds<u64>) -> Result<(), AllocError> {
+    pub fn reserve(&self, addresses: impl KeyRange<u64>) -> Result<(), AllocError> {
         let (first, size) = sized(&addresses)?;
         // SAFETY: the space was created.
         allocation(unsafe { sys::lath_space_reserve(self.raw(), first, size, 0) })
@@ -205,7 +205,7 @@ impl RangeAllocator {
     /// space.free_range(120..130).unwrap();
     /// assert_eq!(space.allocated(), 90);
     /// ```
-    pub fn free_range(&self, addresses: impl RangeBounds<u64>) -> Result<(), AllocError> {
+    pub fn free_range(&self, addresses: impl KeyRange<u64>) -> Result<(), AllocError> {
         let (first, size) = sized(&addresses)?;
         self.free(first, size)
     }
@@ -263,7 +263,7 @@ impl RangeAllocator {
 }
 
 /// First address and number of addresses.
-fn sized(addresses: &impl RangeBounds<u64>) -> Result<(u64, u64), AllocError> {
+fn sized(addresses: &impl KeyRange<u64>) -> Result<(u64, u64), AllocError> {
     let (first, last) = words(addresses).ok_or(AllocError::Invalid)?;
     let size = (last - first).checked_add(1).ok_or(AllocError::Invalid)?;
     Ok((first, size))

@@ -3,13 +3,13 @@
 use alloc::boxed::Box;
 use core::fmt;
 use core::marker::PhantomData;
-use core::ops::{RangeBounds, RangeInclusive};
+use core::ops::RangeInclusive;
 use core::ptr::NonNull;
 use core::time::Duration;
 
 use lathwork_sys as sys;
 
-use crate::key::{words, Key};
+use crate::key::{words, Key, KeyRange};
 use crate::memory::NoMemory;
 
 /// Why a range was not locked.
@@ -121,32 +121,29 @@ impl<K: Key> RangeLocks<K> {
     }
 
     /// Waits for the range, and holds it alone.
-    pub fn lock(&self, range: impl RangeBounds<K>) -> Result<RangeGuard<'_, K>, NotLocked> {
+    pub fn lock(&self, range: impl KeyRange<K>) -> Result<RangeGuard<'_, K>, NotLocked> {
         self.get(range, sys::LATH_EXCLUSIVE_RANGE, u64::MAX)
     }
 
     /// Waits for the range, and holds it beside others that share it.
-    pub fn lock_shared(&self, range: impl RangeBounds<K>) -> Result<RangeGuard<'_, K>, NotLocked> {
+    pub fn lock_shared(&self, range: impl KeyRange<K>) -> Result<RangeGuard<'_, K>, NotLocked> {
         self.get(range, sys::LATH_SHARED_RANGE, u64::MAX)
     }
 
     /// As [`lock`](Self::lock), but does not wait.
-    pub fn try_lock(&self, range: impl RangeBounds<K>) -> Result<RangeGuard<'_, K>, NotLocked> {
+    pub fn try_lock(&self, range: impl KeyRange<K>) -> Result<RangeGuard<'_, K>, NotLocked> {
         self.get(range, sys::LATH_EXCLUSIVE_RANGE, 0)
     }
 
     /// As [`lock_shared`](Self::lock_shared), but does not wait.
-    pub fn try_lock_shared(
-        &self,
-        range: impl RangeBounds<K>,
-    ) -> Result<RangeGuard<'_, K>, NotLocked> {
+    pub fn try_lock_shared(&self, range: impl KeyRange<K>) -> Result<RangeGuard<'_, K>, NotLocked> {
         self.get(range, sys::LATH_SHARED_RANGE, 0)
     }
 
     /// As [`lock`](Self::lock), but waits at most so long.
     pub fn lock_for(
         &self,
-        range: impl RangeBounds<K>,
+        range: impl KeyRange<K>,
         most: Duration,
     ) -> Result<RangeGuard<'_, K>, NotLocked> {
         self.get(range, sys::LATH_EXCLUSIVE_RANGE, nanoseconds(most))
@@ -155,7 +152,7 @@ impl<K: Key> RangeLocks<K> {
     /// As [`lock_shared`](Self::lock_shared), but waits at most so long.
     pub fn lock_shared_for(
         &self,
-        range: impl RangeBounds<K>,
+        range: impl KeyRange<K>,
         most: Duration,
     ) -> Result<RangeGuard<'_, K>, NotLocked> {
         self.get(range, sys::LATH_SHARED_RANGE, nanoseconds(most))
@@ -163,7 +160,7 @@ impl<K: Key> RangeLocks<K> {
 
     fn get(
         &self,
-        range: impl RangeBounds<K>,
+        range: impl KeyRange<K>,
         mode: sys::c_int,
         nanoseconds: u64,
     ) -> Result<RangeGuard<'_, K>, NotLocked> {
@@ -247,7 +244,7 @@ impl<K: Key> RangeGuard<'_, K> {
     /// waited for it fails with [`NotLocked::Busy`]; locks made
     /// [`with_deadlocks`](RangeLocks::with_deadlocks) wait for them, and hold the others in the meantime.
     /// If it fails the range is as it was.
-    pub fn resize(&mut self, range: impl RangeBounds<K>) -> Result<(), NotLocked> {
+    pub fn resize(&mut self, range: impl KeyRange<K>) -> Result<(), NotLocked> {
         let (first, last) = words(&range).ok_or(NotLocked::Empty)?;
         let size = (last - first).wrapping_add(1); // of all keys: 0
         let done = unsafe {

@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //! Disjoint ranges with values.
+use core::borrow::Borrow;
 use core::iter::FusedIterator;
 use core::marker::PhantomData;
-use core::ops::{RangeBounds, RangeInclusive};
+use core::ops::RangeInclusive;
 
 use lathwork_sys as sys;
 
-use crate::common::{both_ends, collected, constructors, from_array, indexed, iterated, stepped};
+use crate::common::{
+    both_ends, collected, compared, constructors, from_array, indexed, iterated, renamed, stepped,
+};
 use crate::error::{InsertError, Reason};
 use crate::index::{section, Entry, Index};
-use crate::key::{keys, words};
+use crate::key::{keys, word, words};
 use crate::lock::Lock;
 use crate::memory::{NoMemory, Options, Reserve};
 use crate::own::IntoEntries;
 use crate::scan::Scan;
 use crate::value::{inline, target};
-use crate::{Key, Ref};
+use crate::{Key, KeyRange, Ref};
 
 /// An ordered map from disjoint ranges of keys to values, for any number of threads.
 ///
@@ -66,10 +69,7 @@ impl<K: Key, V> RangeMap<K, V> {
     }
 
     /// The numbers of a range that is not empty, and the value, or why there is no such range.
-    fn range_and(
-        range: &impl RangeBounds<K>,
-        value: V,
-    ) -> Result<(u64, u64, V), InsertError<V, K>> {
+    fn range_and(range: &impl KeyRange<K>, value: V) -> Result<(u64, u64, V), InsertError<V, K>> {
         let reason = match words(range) {
             Some((0, u64::MAX)) => Reason::TooLong,
             Some((first, last)) => return Ok((first, last, value)),
@@ -89,7 +89,7 @@ impl<K: Key, V> RangeMap<K, V> {
     /// let text = |s: &str| s.to_string();
     /// assert_eq!(all, [(0..=9, text("old")), (10..=19, text("new")), (20..=29, text("old"))]);
     /// ```
-    pub fn insert(&self, range: impl RangeBounds<K>, value: V) -> Result<(), InsertError<V, K>> {
+    pub fn insert(&self, range: impl KeyRange<K>, value: V) -> Result<(), InsertError<V, K>> {
         let (first, last, value) = Self::range_and(&range, value)?;
         self.index.drop_some();
         let word = self.index.word(value).map_err(InsertError::with_keys)?;
@@ -117,11 +117,7 @@ impl<K: Key, V> RangeMap<K, V> {
     /// map.insert_merged(10..20, 'a').unwrap();
     /// assert_eq!(map.iter().next().unwrap().0, 0..=19);
     /// ```
-    pub fn insert_merged(
-        &self,
-        range: impl RangeBounds<K>,
-        value: V,
-    ) -> Result<(), InsertError<V, K>>
+    pub fn insert_merged(&self, range: impl KeyRange<K>, value: V) -> Result<(), InsertError<V, K>>
     where
         V: PartialEq,
     {
@@ -161,7 +157,7 @@ impl<K: Key, V> RangeMap<K, V> {
     /// ```
     pub fn try_insert(
         &self,
-        range: impl RangeBounds<K>,
+        range: impl KeyRange<K>,
         value: V,
     ) -> Result<Ref<'_, V>, InsertError<V, K>> {
         let (first, last, value) = Self::range_and(&range, value)?;
@@ -174,23 +170,14 @@ impl<K: Key, V> RangeMap<K, V> {
         done.map_err(InsertError::with_keys)
     }
 
-    /// The value of the range that contains `key`. O(log n), mostly two or three cache misses.
-    pub fn get(&self, key: K) -> Option<Ref<'_, V>> {
-        self.index.get(key.into_word())
-    }
-
-    /// The same with the range.
-    pub fn get_range(&self, key: K) -> Option<(RangeInclusive<K>, Ref<'_, V>)> {
-        self.index.at(key.into_word()).map(entry)
-    }
-
     indexed!((RangeInclusive<K>, Ref<'_, V>), entry);
+    renamed!(get_range(key: K) is get_key_value, Option<(RangeInclusive<K>, Ref<'_, V>)>;);
 
     /// Removes these keys: ranges within them go, those that they meet in part are cut. A range
     /// that goes beyond at both ends becomes two of the same value, which may need memory: without
     /// it no key has been removed. A read may see a part of the keys removed, and the others not
     /// yet.
-    pub fn remove(&self, range: impl RangeBounds<K>) -> Result<(), NoMemory> {
+    pub fn remove(&self, range: impl KeyRange<K>) -> Result<(), NoMemory> {
         self.index.drop_some();
         match words(&range) {
             Some((first, last)) => Reserve::change(self.index.memory(), |reserve| {
@@ -203,10 +190,13 @@ impl<K: Key, V> RangeMap<K, V> {
 
     /// Removes the range that begins at `first`. Its value is dropped when no thread has a [`Ref`]
     /// to it.
-    pub fn remove_starting(&self, first: K) -> Option<(RangeInclusive<K>, Ref<'_, V>)> {
+    pub fn remove_starting(
+        &self,
+        first: impl Borrow<K>,
+    ) -> Option<(RangeInclusive<K>, Ref<'_, V>)> {
         self.index.drop_some();
         let _change = self.lock.shared();
-        self.index.remove(first.into_word()).map(entry)
+        self.index.remove(word(first)).map(entry)
     }
 
     /// Removes the range that contains `key`.
@@ -217,10 +207,10 @@ impl<K: Key, V> RangeMap<K, V> {
     /// assert!(map.remove_starting(15).is_none());
     /// assert_eq!(map.remove_covering(15).unwrap().0, 10..=29);
     /// ```
-    pub fn remove_covering(&self, key: K) -> Option<(RangeInclusive<K>, Ref<'_, V>)> {
+    pub fn remove_covering(&self, key: impl Borrow<K>) -> Option<(RangeInclusive<K>, Ref<'_, V>)> {
         self.index.drop_some();
         let _change = self.lock.shared();
-        self.index.remove_at(key.into_word()).map(entry)
+        self.index.remove_at(word(key)).map(entry)
     }
 
     /// Removes the first range.
@@ -239,11 +229,11 @@ impl<K: Key, V> RangeMap<K, V> {
 
     /// Removes the range that begins at `first`, and returns its value: no one else has the map.
     /// The value is cloned if another part of a range that was cut has it too.
-    pub fn take_starting(&mut self, first: K) -> Option<(RangeInclusive<K>, V)>
+    pub fn take_starting(&mut self, first: impl Borrow<K>) -> Option<(RangeInclusive<K>, V)>
     where
         V: Clone,
     {
-        let (first, last, value) = self.index.take_value(first.into_word(), V::clone)?;
+        let (first, last, value) = self.index.take_value(word(first), V::clone)?;
         Some((keys(first, last), value))
     }
 
@@ -267,11 +257,11 @@ impl<K: Key, V> RangeMap<K, V> {
 
     /// Removes the ranges for which `keep` returns false. One that another thread changes in the meantime
     /// may be kept.
-    pub fn retain(&self, mut keep: impl FnMut(RangeInclusive<K>, &V) -> bool) {
+    pub fn retain(&self, mut keep: impl FnMut(&RangeInclusive<K>, &V) -> bool) {
         self.index.drop_some();
         for (range, value) in self {
             let (first, last) = (range.start().into_word(), range.end().into_word());
-            if !keep(range, &value) {
+            if !keep(&range, &value) {
                 let _change = self.lock.alone(); // none is cut between the comparison and the removal
                 if matches!(self.index.at(first), Some((f, l, _)) if (f, l) == (first, last)) {
                     self.index.remove_if(first, &value);
@@ -286,8 +276,8 @@ impl<K: Key, V> RangeMap<K, V> {
     /// ```
     /// let mut low = lathwork::RangeMap::from([(0..10, 'a'), (20..30, 'b')]);
     /// let high = low.split_off(25).unwrap();
-    /// assert_eq!(low.last().unwrap().0, 20..=24);
-    /// assert_eq!(high.first().unwrap().0, 25..=29);
+    /// assert_eq!(low.last_key_value().unwrap().0, 20..=24);
+    /// assert_eq!(high.first_key_value().unwrap().0, 25..=29);
     /// ```
     pub fn split_off(&mut self, key: K) -> Result<Self, NoMemory>
     where
@@ -311,7 +301,7 @@ impl<K: Key, V> RangeMap<K, V> {
     where
         V: Clone,
     {
-        while let Some((range, value)) = other.first() {
+        while let Some((range, value)) = other.first_key_value() {
             let first = *range.start();
             let done = self.insert(range, (*value).clone());
             done.map_err(|_| NoMemory)?;
@@ -356,7 +346,7 @@ impl<K: Key, V> RangeMap<K, V> {
     /// let back: Vec<i32> = map.overlapping(149..=300).rev().map(|(_, value)| *value).collect();
     /// assert_eq!(back, [3, 2, 1]);
     /// ```
-    pub fn overlapping(&self, keys: impl RangeBounds<K>) -> Ranges<'_, K, V> {
+    pub fn overlapping(&self, keys: impl KeyRange<K>) -> Ranges<'_, K, V> {
         let range = words(&keys);
         let first = range.and_then(|(from, _)| self.index.at(from));
         // behind the range that contains the first key, if there is one
@@ -377,7 +367,7 @@ impl<K: Key, V> RangeMap<K, V> {
     /// let map = lathwork::RangeMap::from([(10..20, 'a'), (30..40, 'b')]);
     /// assert_eq!(map.gaps(0..35).collect::<Vec<_>>(), [0..=9, 20..=29]);
     /// ```
-    pub fn gaps(&self, keys: impl RangeBounds<K>) -> Gaps<'_, K, V> {
+    pub fn gaps(&self, keys: impl KeyRange<K>) -> Gaps<'_, K, V> {
         let range = words(&keys);
         Gaps {
             taken: self.overlapping(keys),
@@ -386,14 +376,7 @@ impl<K: Key, V> RangeMap<K, V> {
     }
 }
 
-impl<K: Key, V: PartialEq> PartialEq for RangeMap<K, V> {
-    /// Whether both have the same ranges with equal values.
-    fn eq(&self, other: &Self) -> bool {
-        self.index.equals(&other.index)
-    }
-}
-
-impl<K: Key, V: Eq> Eq for RangeMap<K, V> {}
+compared!(RangeMap [K: Key] [] index.all());
 
 collected!(
     /// Ranges that overlap: the last one counts. Empty ones are left out.
@@ -401,10 +384,10 @@ collected!(
     /// # Panics
     ///
     /// If a range has 2^64 keys.
-    impl [K: Key, V] RangeMap<K, V>, of [R: RangeBounds<K>,] (R, V),
+    impl [K: Key, V] RangeMap<K, V>, of [R: KeyRange<K>,] (R, V),
     clone [K: Key, V: Clone] |(range, value)| (range, (*value).clone())
 );
-from_array!(impl [K: Key, R: RangeBounds<K>, V] RangeMap<K, V>, of (R, V));
+from_array!(impl [K: Key, R: KeyRange<K>, V] RangeMap<K, V>, of (R, V));
 iterated!(impl [K: Key, V] RangeMap<K, V>, Ranges<'a, K, V>);
 
 /// A value that two parts of a range have is cloned for the first of them.

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //! Disjoint ranges.
 use alloc::string::String;
+use core::borrow::Borrow;
 use core::fmt;
-use core::ops::{BitAnd, BitOr, BitXor, RangeBounds, RangeInclusive, Sub};
+use core::ops::{BitAnd, BitOr, BitXor, RangeInclusive, Sub};
 
 use crate::algebra::Algebra;
 use crate::common::{both_ends, constructors, from_array, inserted, iterated};
 use crate::error::{InsertError, Reason};
 use crate::memory::{NoMemory, Options};
 use crate::range_map::{Gaps, IntoRanges, RangeMap, Ranges};
-use crate::Key;
+use crate::{Key, KeyRange};
 
 /// A set of keys as disjoint ranges, for any number of threads.
 ///
@@ -43,7 +44,7 @@ fn reason<K: Key>(refused: InsertError<(), K>) -> Reason<K> {
 macro_rules! ranges {
     ($($(#[$doc:meta])* $name:ident($($key:ident)?) $call:ident;)*) => {$(
         $(#[$doc])*
-        pub fn $name(&self $(, $key: K)?) -> Option<RangeInclusive<K>> {
+        pub fn $name(&self $(, $key: impl Borrow<K>)?) -> Option<RangeInclusive<K>> {
             self.map.$call($($key)?).map(|(range, _)| range)
         }
     )*};
@@ -59,7 +60,7 @@ impl<K: Key> RangeSet<K> {
     }
 
     /// Adds keys: what overlaps the range or touches it becomes one range with it. O(log n).
-    pub fn insert(&self, range: impl RangeBounds<K>) -> Result<(), Reason<K>> {
+    pub fn insert(&self, range: impl KeyRange<K>) -> Result<(), Reason<K>> {
         self.map.insert_merged(range, ()).map_err(reason)
     }
 
@@ -72,18 +73,18 @@ impl<K: Key> RangeSet<K> {
     /// assert_eq!(set.try_insert(5..15), Err(lathwork::Reason::Overlaps(10..=19)));
     /// assert_eq!(set.len(), 2);
     /// ```
-    pub fn try_insert(&self, range: impl RangeBounds<K>) -> Result<(), Reason<K>> {
+    pub fn try_insert(&self, range: impl KeyRange<K>) -> Result<(), Reason<K>> {
         let done = self.map.try_insert(range, ());
         done.map(drop).map_err(reason)
     }
 
     ranges! {
         /// The range that contains `key`.
-        get(key) get_range;
+        get(key) get_key_value;
         /// The first range.
-        first() first;
+        first() first_key_value;
         /// The last range.
-        last() last;
+        last() last_key_value;
         /// The first range that begins at or behind `key`.
         ceiling(key) ceiling;
         /// The last range that begins at or before `key`.
@@ -99,17 +100,17 @@ impl<K: Key> RangeSet<K> {
     }
 
     /// Whether a range contains `key`.
-    pub fn contains(&self, key: K) -> bool {
-        self.map.contains(key)
+    pub fn contains(&self, key: impl Borrow<K>) -> bool {
+        self.map.contains_key(key)
     }
 
     /// Removes these keys, as [`RangeMap::remove`].
-    pub fn remove(&self, range: impl RangeBounds<K>) -> Result<(), NoMemory> {
+    pub fn remove(&self, range: impl KeyRange<K>) -> Result<(), NoMemory> {
         self.map.remove(range)
     }
 
     /// Removes the ranges for which `keep` returns false.
-    pub fn retain(&self, mut keep: impl FnMut(RangeInclusive<K>) -> bool) {
+    pub fn retain(&self, mut keep: impl FnMut(&RangeInclusive<K>) -> bool) {
         self.map.retain(|range, _| keep(range));
     }
 
@@ -145,12 +146,12 @@ impl<K: Key> RangeSet<K> {
     }
 
     /// The ranges that have a key in common with `keys`, in order.
-    pub fn overlapping(&self, keys: impl RangeBounds<K>) -> SetRanges<'_, K> {
+    pub fn overlapping(&self, keys: impl KeyRange<K>) -> SetRanges<'_, K> {
         SetRanges(self.map.overlapping(keys))
     }
 
     /// The runs of keys within `keys` that are not in the set, in order.
-    pub fn gaps(&self, keys: impl RangeBounds<K>) -> Gaps<'_, K, ()> {
+    pub fn gaps(&self, keys: impl KeyRange<K>) -> Gaps<'_, K, ()> {
         self.map.gaps(keys)
     }
 
@@ -223,7 +224,7 @@ impl<K: Key> Eq for RangeSet<K> {}
 /// # Panics
 ///
 /// If a range has 2^64 keys, or becomes one of this many.
-impl<K: Key, R: RangeBounds<K>> Extend<R> for RangeSet<K> {
+impl<K: Key, R: KeyRange<K>> Extend<R> for RangeSet<K> {
     fn extend<I: IntoIterator<Item = R>>(&mut self, ranges: I) {
         for range in ranges {
             inserted(self.insert(range));
@@ -231,7 +232,7 @@ impl<K: Key, R: RangeBounds<K>> Extend<R> for RangeSet<K> {
     }
 }
 
-impl<K: Key, R: RangeBounds<K>> FromIterator<R> for RangeSet<K> {
+impl<K: Key, R: KeyRange<K>> FromIterator<R> for RangeSet<K> {
     fn from_iter<I: IntoIterator<Item = R>>(ranges: I) -> Self {
         let mut set = RangeSet::new();
         set.extend(ranges);
@@ -239,7 +240,7 @@ impl<K: Key, R: RangeBounds<K>> FromIterator<R> for RangeSet<K> {
     }
 }
 
-from_array!(impl [K: Key, R: RangeBounds<K>] RangeSet<K>, of R);
+from_array!(impl [K: Key, R: KeyRange<K>] RangeSet<K>, of R);
 
 macro_rules! operators {
     ($($operator:ident $call:ident $iterator:ident;)*) => {$(

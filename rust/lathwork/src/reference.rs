@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //! Values that are looked at.
+use alloc::string::String;
+use core::borrow::Borrow;
 use core::cmp::Ordering;
 use core::fmt;
+use core::hash::{Hash, Hasher};
+use core::iter::Sum;
 use core::marker::PhantomData;
 use core::ops::Deref;
 
@@ -9,7 +13,16 @@ use crate::section::Section;
 use crate::value;
 
 /// A value in a map. What it derefs to stays valid while it lives, also if the entry is removed
-/// in the meantime. It belongs to one thread.
+/// in the meantime. It belongs to one thread. It is compared, ordered, hashed, printed and summed as
+/// its value is; `get(k).map(|v| v.clone())` is an `Option` of the value.
+///
+/// ```
+/// let map = lathwork::PointMap::from([(1, String::from("one"))]);
+/// assert!(map.get(1).unwrap() == "one");
+/// let name: String = map.get(&2).map(|name| name.clone()).unwrap_or_default();
+/// assert_eq!(map.values().cloned().collect::<Vec<String>>(), ["one"]);
+/// assert_eq!(lathwork::PointMap::from([(1, 10), (2, 5)]).values().sum::<i32>(), 15);
+/// ```
 ///
 /// It keeps removed values from being dropped, and the memory of maps that have been dropped from
 /// being freed: drop it soon. One that is forgotten (`mem::forget`) lasts for ever, and so does what
@@ -33,11 +46,12 @@ impl<V> Ref<'_, V> {
     pub(crate) fn word(&self) -> u64 {
         self.word
     }
-}
 
-impl<V> Clone for Ref<'_, V> {
-    fn clone(&self) -> Self {
-        Ref::new(self.word, self.section.as_ref().map(|_| Section::enter()))
+    /// Another one to the same value. As of a `std::cell::Ref`, it is called `Ref::clone(&value)`:
+    /// `value.clone()` clones the value.
+    #[allow(clippy::should_implement_trait)]
+    pub fn clone(this: &Self) -> Self {
+        Ref::new(this.word, this.section.as_ref().map(|_| Section::enter()))
     }
 }
 
@@ -55,7 +69,7 @@ impl<V> Deref for Ref<'_, V> {
 /// derefs to that, and is a section, as a [`Ref`].
 pub struct BytesPart<'a, T> {
     part: *const T,
-    section: Section,
+    _section: Section,
     of: PhantomData<&'a T>,
 }
 
@@ -67,18 +81,7 @@ impl<T> BytesPart<'_, T> {
     pub(crate) unsafe fn new(part: *const T, section: Section) -> Self {
         BytesPart {
             part,
-            section,
-            of: PhantomData,
-        }
-    }
-}
-
-impl<T> Clone for BytesPart<'_, T> {
-    fn clone(&self) -> Self {
-        let _ = &self.section;
-        BytesPart {
-            part: self.part,
-            section: Section::enter(),
+            _section: section,
             of: PhantomData,
         }
     }
@@ -142,13 +145,6 @@ impl<'a, K, V> BytesRef<'a, K, V> {
     }
 }
 
-impl<K, V> Clone for BytesRef<'_, K, V> {
-    fn clone(&self) -> Self {
-        let _ = &self.section;
-        BytesRef::new(self.word, Section::enter())
-    }
-}
-
 impl<K, V> Deref for BytesRef<'_, K, V> {
     type Target = V;
 
@@ -163,7 +159,17 @@ impl<K: fmt::Debug, V: fmt::Debug> fmt::Debug for BytesRef<'_, K, V> {
     }
 }
 
-/// Is printed and compared as what it derefs to.
+macro_rules! numbers {
+    ($name:ident: $($number:ty)*) => {$(
+        impl<'a> Sum<$name<'a, $number>> for $number {
+            fn sum<I: Iterator<Item = $name<'a, $number>>>(values: I) -> $number {
+                values.map(|value| *value).sum()
+            }
+        }
+    )*};
+}
+
+/// Is printed, compared, hashed and summed as what it derefs to.
 macro_rules! as_target {
     ($name:ident) => {
         impl<V> AsRef<V> for $name<'_, V> {
@@ -183,6 +189,32 @@ macro_rules! as_target {
                 (**self).fmt(f)
             }
         }
+
+        impl<V> Borrow<V> for $name<'_, V> {
+            fn borrow(&self) -> &V {
+                self
+            }
+        }
+
+        impl<V: Hash> Hash for $name<'_, V> {
+            fn hash<H: Hasher>(&self, state: &mut H) {
+                (**self).hash(state);
+            }
+        }
+
+        impl PartialEq<str> for $name<'_, String> {
+            fn eq(&self, other: &str) -> bool {
+                **self == *other
+            }
+        }
+
+        impl PartialEq<&str> for $name<'_, String> {
+            fn eq(&self, other: &&str) -> bool {
+                **self == **other
+            }
+        }
+
+        numbers!($name: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64);
 
         impl<V: PartialEq> PartialEq<V> for $name<'_, V> {
             fn eq(&self, other: &V) -> bool {

@@ -68,13 +68,9 @@ impl<V> Index<V> {
         }
     }
 
-    /// Whether both have the same entries, with equal values.
-    pub(crate) fn equals(&self, other: &Self) -> bool
-    where
-        V: PartialEq,
-    {
-        let all = Some((0, u64::MAX));
-        self.scan(all).eq(other.scan(all))
+    /// All entries.
+    pub(crate) fn all(&self) -> Scan<'_, V> {
+        self.scan(Some((0, u64::MAX)))
     }
 }
 

@@ -2,12 +2,12 @@
 //! The feature `rayon`: threads fill a map together (`collect()`, `par_extend()`), and take one
 //! apart (`into_par_iter()`). There is no `par_iter()`: a [`Ref`](crate::Ref) stays on its thread.
 use alloc::vec::Vec;
-use core::ops::{RangeBounds, RangeInclusive};
+use core::ops::RangeInclusive;
 
 use rayon::iter::{FromParallelIterator, IntoParallelIterator, ParallelExtend, ParallelIterator};
 use rayon::vec::IntoIter;
 
-use crate::{Bytes, BytesMap, IntervalMap, Key, PointMap, RangeMap};
+use crate::{Bytes, BytesMap, IntervalMap, Key, KeyRange, PointMap, RangeMap};
 
 macro_rules! parallel {
     ($($name:ident<$key:ident: $bound:ident> from $from:ty where [$($range:tt)*];)*) => {$(
@@ -44,8 +44,8 @@ macro_rules! parallel {
 parallel! {
     PointMap<K: Key> from K where [];
     BytesMap<K: Bytes> from K where [];
-    RangeMap<K: Key> from R where [R: RangeBounds<K> + Send,];
-    IntervalMap<K: Key> from R where [R: RangeBounds<K> + Send,];
+    RangeMap<K: Key> from R where [R: KeyRange<K> + Send,];
+    IntervalMap<K: Key> from R where [R: KeyRange<K> + Send,];
 }
 
 macro_rules! taken_apart {

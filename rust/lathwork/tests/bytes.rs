@@ -314,7 +314,7 @@ fn keys_of_no_bytes() {
     let map = BytesMap::try_with(Options::new()).unwrap();
     map.insert([0u8; 0], ()).unwrap();
     assert_eq!(map.try_insert([], ()).unwrap_err().reason, Reason::Exists);
-    assert!(map.contains("") && map.remove("").is_some() && map.is_empty());
+    assert!(map.contains_key("") && map.remove("").is_some() && map.is_empty());
 }
 
 #[test]

@@ -256,7 +256,7 @@ fn all_keys_of_64_bits() {
     map.insert_merged(0..=0, "high".to_string()).unwrap(); // together they would be too long
     assert_eq!(map.len(), 2);
     map.remove(u64::MAX..).unwrap();
-    assert_eq!(map.last().unwrap().0, 1..=u64::MAX - 1);
+    assert_eq!(map.last_key_value().unwrap().0, 1..=u64::MAX - 1);
     map.remove(..).unwrap();
     assert!(map.is_empty());
     assert_eq!(map.gaps(..).collect::<Vec<_>>(), [0..=u64::MAX]);

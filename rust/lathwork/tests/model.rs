@@ -84,12 +84,12 @@ fn copied<V: Number>(
 fn look<V: Number>(step: &Step, map: &RangeMap<u64, V>, model: &Model) {
     match *step {
         Step::Get(key) => {
-            assert_eq!(copied(map.get_range(key)), model.at(key));
+            assert_eq!(copied(map.get_key_value(key)), model.at(key));
             assert_eq!(
                 map.get(key).map(|value| value.number()),
                 model.at(key).map(|entry| entry.1)
             );
-            assert_eq!(map.contains(key), model.at(key).is_some());
+            assert_eq!(map.contains_key(key), model.at(key).is_some());
         }
         Step::Overlapping(a, b) => {
             let seen: Vec<_> = map
@@ -327,7 +327,7 @@ fn what_is_refused() {
     assert_eq!((refused.reason, refused.value), (Reason::TooLong, 2));
     map.insert(1..=u64::MAX, 3).unwrap();
     assert_eq!(
-        map.get_range(u64::MAX).map(|(range, _)| range),
+        map.get_key_value(u64::MAX).map(|(range, _)| range),
         Some(1..=u64::MAX)
     );
     assert!(map.try_insert(0..=0, 4).is_ok());

@@ -56,7 +56,7 @@ fn keys_of_many_types() {
     );
     let hosts = BytesMap::new();
     hosts.insert(Ipv6Addr::LOCALHOST.octets(), "here").unwrap();
-    assert!(hosts.contains(&Ipv6Addr::LOCALHOST.octets()));
+    assert!(hosts.contains_key(&Ipv6Addr::LOCALHOST.octets()));
     let letters = RangeSet::from(['a'..='z', 'A'..='Z']);
     assert!(letters.contains('q') && !letters.contains('\u{e000}'));
     // the code points of no characters are no gap
@@ -123,4 +123,92 @@ fn entries_in_a_loop() {
     }
     assert!(names.clone().into_keys().eq([1, 2]));
     assert!(names.into_values().rev().eq(["b", "a"]));
+}
+
+/// As they stand in programs that use a `BTreeMap`, rangemap or crossbeam-skiplist.
+#[test]
+fn lines_of_other_maps() {
+    let (one, numbers) = (
+        String::from("one"),
+        PointMap::<u64, u64>::from([(1, 5), (2, 6)]),
+    );
+    assert!(numbers.get(&1).unwrap() == 5 && numbers.contains_key(&2));
+    assert_eq!(numbers.first_key_value().unwrap().0, 1);
+    assert_eq!(
+        numbers.get_key_value(&2).map(|(key, value)| key + *value),
+        Some(8)
+    );
+    assert_eq!(numbers.values().sum::<u64>(), 11);
+    assert_eq!(numbers.values().copied().collect::<Vec<u64>>(), [5, 6]);
+    numbers
+        .entry(2)
+        .and_modify(|v| *v += 1)
+        .or_insert(1)
+        .unwrap();
+    numbers
+        .entry(3)
+        .and_modify(|v| *v += 1)
+        .or_insert(1)
+        .unwrap();
+    assert_eq!(numbers.values().copied().collect::<Vec<u64>>(), [5, 7, 1]);
+    numbers.retain(|&key, _| key > 1);
+    assert_eq!(numbers.remove(&2).as_deref(), Some(&7));
+    assert!(std::panic::catch_unwind(|| numbers.get(1).is_some()).is_ok());
+
+    let names = PointMap::<u64, String>::from([(1, one.clone())]);
+    assert!(names.get(1).unwrap() == "one" && names.get(&1).unwrap() == one);
+    assert_eq!(names.get(2).map(|v| v.clone()).unwrap_or_default(), "");
+    let set = std::collections::HashSet::from([names.get(1).unwrap()]);
+    assert!(set.contains(&one));
+    let filled = || -> std::io::Result<()> {
+        names.insert(2, String::new())?;
+        names.try_insert(2, String::new())?;
+        Ok(())
+    };
+    assert_eq!(
+        filled().unwrap_err().kind(),
+        std::io::ErrorKind::AlreadyExists
+    );
+    assert!(names > PointMap::from([(1, one)]) && names == names.clone());
+
+    let ranges = RangeMap::<u64, char>::from([(0..8, 'a')]);
+    ranges.insert(5, 'b').unwrap();
+    assert_eq!(*ranges.get(&5).unwrap(), 'b');
+    assert_eq!(ranges.overlapping(&(0..6)).count(), 2);
+    assert_eq!(ranges.gaps(&(0..9)).collect::<Vec<_>>(), [8..=8]);
+    let both: IntervalMap<_, _> = [(1..3, 'a'), (1..3, 'b'), (2..3, 'c')]
+        .into_iter()
+        .collect();
+    let other: IntervalMap<_, _> = [(2..3, 'c'), (1..3, 'b'), (1..3, 'a')]
+        .into_iter()
+        .collect();
+    let twice: IntervalMap<_, _> = [(2..3, 'c'), (1..3, 'b'), (1..3, 'b')]
+        .into_iter()
+        .collect();
+    assert!(both == other && both != twice && twice != both);
+
+    let words = BytesMap::<String, u64>::from([("x".to_string(), 1)]);
+    words.update("x", |n| n + 1).unwrap();
+    assert!(words.iter().any(|(key, n)| key == "x" && n == 2));
+    assert_eq!(words.keys().cloned().collect::<Vec<String>>(), ["x"]);
+    assert_eq!(words.range(..).count() + words.range("a"..).count(), 2);
+    let paths = BytesMap::from([(std::path::PathBuf::from("/bin"), 'b')]);
+    assert!(paths.contains_key(std::path::Path::new("/bin")));
+}
+
+#[test]
+fn keys_of_several_parts() {
+    check_keys(&[false, true]);
+    check_keys(&[(0u32, 5u32), (0, u32::MAX), (1, 0)]);
+    check_keys(&[(-3i8, 'x' as u16, true), (4, 0, false), (4, 0, true)]);
+    check_keys(&[1, 7, u64::MAX].map(|n| std::num::NonZeroU64::new(n).unwrap()));
+    check_keys(&[1, 2_000_000_000].map(std::time::Duration::from_nanos));
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    struct Gfn(u32);
+    lathwork::key!(Gfn(u32));
+    check_keys(&[Gfn(0), Gfn(7)]);
+    check_keys(&[(1u16, Gfn(9)), (2, Gfn(0))]);
+    let flows = RangeMap::new();
+    flows.insert((1u8, 250u8)..(2, 3), 'a').unwrap();
+    assert_eq!(flows.get_key_value((2, 0)).unwrap().0, (1, 250)..=(2, 2));
 }

@@ -68,7 +68,7 @@ fn every_range_of_every_size() {
                 assert_eq!(front, expected);
                 let of_bytes = (in_bytes(low), in_bytes(high));
                 let ours: Vec<u16> = bytes
-                    .range::<[u8; 2]>(of_bytes)
+                    .range(of_bytes)
                     .map(|(key, _)| u16::from_be_bytes(*key))
                     .collect();
                 assert_eq!(ours, expected);
@@ -140,7 +140,7 @@ fn closures_that_panic() {
     panics(|| drop(map.get_or_insert_with(10, || panic!())));
     panics(|| drop(map.update(3, |_| panic!())));
     panics(|| drop(map.entry(3).and_modify(|_| panic!())));
-    panics(|| map.retain(|key, _| if key < 5 { false } else { panic!() }));
+    panics(|| map.retain(|&key, _| if key < 5 { false } else { panic!() }));
     panics(|| drop(words.get_or_insert_with("two", || panic!())));
     panics(|| drop(words.update("one", |_| panic!())));
     panics(|| words.retain(|_, _| panic!()));
@@ -148,7 +148,7 @@ fn closures_that_panic() {
     assert_eq!(*map.get(7).unwrap(), "7");
     assert_eq!((words.len(), words.get("one").unwrap().as_str()), (1, "1"));
     map.insert(3, "new".into()).unwrap();
-    assert_eq!(*map.first().unwrap().1, "new");
+    assert_eq!(*map.first_key_value().unwrap().1, "new");
 }
 
 /// Of threads that insert one key at the same moment one does, and all see its value.
@@ -281,7 +281,7 @@ fn each_place_of_two_ranges() {
             assert!(free
                 .iter()
                 .copied()
-                .eq((0..10).filter(|&key| !map.contains(key))));
+                .eq((0..10).filter(|&key| !map.contains_key(key))));
             assert_eq!(map.gaps(..).last(), Some((last.max(6) + 1)..=255));
         }
     }
@@ -298,7 +298,7 @@ fn ends_of_the_type() {
     assert_eq!(map.gaps(..).collect::<Vec<_>>(), [-128..=-128, 127..=127]);
     map.insert_merged(..=-127, "all").unwrap();
     map.insert_merged(127.., "all").unwrap();
-    assert_eq!(map.first().unwrap().0, -128..=127);
+    assert_eq!(map.first_key_value().unwrap().0, -128..=127);
     assert!(
         map.insert(5..5, "none").is_err()
             && map.insert((Excluded(127), Unbounded), "none").is_err()

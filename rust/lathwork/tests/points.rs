@@ -43,8 +43,7 @@ proptest! {
                     prop_assert_eq!(&*there, &*model.entry(key).or_insert(value));
                 }
                 5 => {
-                    let change = |old: &String| format!("{old}+");
-                    map.entry(key).and_modify(change).unwrap().or_default().unwrap();
+                    map.entry(key).and_modify(|old| old.push('+')).or_default().unwrap();
                     model.entry(key).and_modify(|old| old.push('+')).or_default();
                 }
                 6 => {
@@ -70,8 +69,8 @@ proptest! {
             }
             prop_assert_eq!(ours(map.range(key..)), theirs(model.range(key..)));
             prop_assert_eq!(ours(map.range(..=key).rev()), theirs(model.range(..=key).rev()));
-            prop_assert_eq!(map.first().map(|e| e.0), model.keys().next().copied());
-            prop_assert_eq!(map.last().map(|e| e.0), model.keys().next_back().copied());
+            prop_assert_eq!(map.first_key_value().map(|e| e.0), model.keys().next().copied());
+            prop_assert_eq!(map.last_key_value().map(|e| e.0), model.keys().next_back().copied());
         }
         map.verify().unwrap();
         prop_assert!(map.clone() == map);

@@ -479,7 +479,7 @@ fn a_panic_in_a_removal_or_replacement() {
             // a removal that panics has removed nothing
             panics += usize::from(number_of(panic).is_some());
             calls += 1;
-            if map.contains(2000) {
+            if map.contains_key(2000) {
                 map.remove_starting(2000);
             }
             panics == 1

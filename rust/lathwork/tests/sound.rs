@@ -76,7 +76,7 @@ fn retain_removes_only_what_it_showed() {
         map.insert(0..100, 5).unwrap();
         *range.end() > 50
     });
-    assert_eq!(map.first().unwrap().0, 0..=99);
+    assert_eq!(map.first_key_value().unwrap().0, 0..=99);
 }
 
 #[test]
