@@ -129,7 +129,7 @@ macro_rules! compared {
             }
         }
 
-        /// A map that is a key elsewhere must not be changed meanwhile.
+        /// Of what the map holds now: one that is a key elsewhere must not be changed.
         impl<$($of)*, V: core::hash::Hash> core::hash::Hash for $name<K, V>
         where
             $($key: core::hash::Hash)*

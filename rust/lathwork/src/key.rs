@@ -30,7 +30,7 @@ use core::time::Duration;
 #[cfg_attr(
     lathwork_hints,
     diagnostic::on_unimplemented(
-        message = "`{Self}` is no key of 64 bits",
+        message = "`{Self}` cannot be a key of 64 bits",
         label = "a key is an integer, a `char`, a pair of small ones, or a newtype of these",
         note = "for a newtype of a key: `lathwork::key!(NAME(TYPE));`",
         note = "strings, paths and other bytes are keys of a `BytesMap`; those of 128 bits by `Octets`"

@@ -125,7 +125,7 @@ fn entries_in_a_loop() {
     assert!(names.into_values().rev().eq(["b", "a"]));
 }
 
-/// As they stand in programs that use a `BTreeMap`, rangemap or crossbeam-skiplist.
+/// As they stand in programs that use a `BTreeMap` or crossbeam-skiplist.
 #[test]
 fn lines_of_other_maps() {
     let (one, numbers) = (
@@ -170,7 +170,11 @@ fn lines_of_other_maps() {
         std::io::ErrorKind::AlreadyExists
     );
     assert!(names > PointMap::from([(1, one)]) && names == names.clone());
+}
 
+/// As they stand in programs that use rangemap, and a map of strings.
+#[test]
+fn lines_of_other_ranges() {
     let ranges = RangeMap::<u64, char>::from([(0..8, 'a')]);
     ranges.insert(5, 'b').unwrap();
     assert_eq!(*ranges.get(&5).unwrap(), 'b');
