@@ -389,6 +389,16 @@ std::pair<nb::object, nb::object> item_at(PyObject* self, PyObject* index, List:
     return {key, value};
 }
 
+// An iterator over the values, or over the items, in the order of the keys.
+template <bool pairs>
+PyObject* dict_walk(PyObject* self, PyObject* backward) {
+    bool reverse = truth_of(backward);
+    PyObject* owner = dict_base.list(self);
+    Locked lock(owner);
+
+    return walk(owner, 0, list_of(owner).size(), reverse, list_of(owner).version, self, pairs);
+}
+
 nb::object dict_peekitem(PyObject* self, PyObject* index) {
     Locked lock(dict_base.list(self));
     List::Place place;
@@ -614,6 +624,8 @@ PyMethodDef dict_methods[] = {
     method<"setdefault($self, key, default=None)\n--\n\nThe value of key, which is set to default "
            "if there is none. O(log n)",
            dict_setdefault>(),
+    method<"_walk_items($self, backward)\n--\n\n", dict_walk<true>>(),
+    method<"_walk_values($self, backward)\n--\n\n", dict_walk<false>>(),
     {"_update", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(dict_update)),
      METH_VARARGS | METH_KEYWORDS, nullptr},
     SHARED(dict_base)};

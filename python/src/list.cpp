@@ -161,17 +161,26 @@ private:
     };
 };
 
-// The place in a chunk before the keys that are not before this one; right: not behind it.
+// The place in a chunk before the keys that are not before this one; right: not behind it. guess:
+// where keys in even distances would have it. What is near to that is fetched at once.
 template <bool right>
-size_t List::bisect_in(const Chunk& chunk, const Order& order) const {
-    size_t low = 0, n = chunk.count;
+size_t List::bisect_in(const Chunk& chunk, const Order& order, size_t guess) const {
+    size_t low = 0, n = chunk.count, near = n <= 128 ? 8 : 16;
 
-    if (chunks.size() > 512) // what the first steps may look at, at once
-        for (size_t i = 1; i < 8; i++)
-            __builtin_prefetch(chunk.items[n * i / 8]);
+    if (guess < n) {
+        size_t first = guess > near ? guess - near : 0, last = std::min(guess + near, n - 1);
+        for (size_t i = first; i <= last; i++)
+            __builtin_prefetch(chunk.items[i]);
+        if (!order.passes<right>(chunk.items[first]))
+            n = first;
+        else if (low = last + 1; order.passes<right>(chunk.items[last]))
+            n -= low;
+        else
+            low = first + 1, n = last - low;
+    }
     for (; n > 1; n -= n / 2)
         low += order.passes<right>(chunk.items[low + n / 2 - 1]) * (n / 2);
-    return low + order.passes<right>(chunk.items[low]);
+    return n ? low + order.passes<right>(chunk.items[low]) : low;
 }
 
 // The number of codes before this one; without branches, which a random key would mispredict.
@@ -187,19 +196,16 @@ static size_t codes_before(const std::vector<uint64_t>& codes, uint64_t code) {
     return static_cast<size_t>(base - codes.data()) + (n && *base < code);
 }
 
-// The first chunk whose last key is not before this one; right: is behind it.
+// The first chunk whose last key is not before this one; right: is behind it. code: of the key, if
+// codes tell.
 template <bool right>
-size_t List::chunk_for(const Order& order) const {
+size_t List::chunk_for(const Order& order, const ListCode& code) const {
     size_t low = 0, high = chunks.size();
 
-    if (high > 1 && coded == high) {
-        ListCode code = list_code(order.key);
-        if (code.kind == kind) {
-            for (high = low = codes_before(codes, code.code);
-                 high < codes.size() && codes[high] == code.code;)
-                high++;
-        }
-    }
+    if (code.kind)
+        for (high = low = codes_before(codes, code.code);
+             high < codes.size() && codes[high] == code.code;)
+            high++;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (order.passes<right>(last_key(middle)))
@@ -210,15 +216,30 @@ size_t List::chunk_for(const Order& order) const {
     return low;
 }
 
-List::Place List::bisect(PyObject* key, bool right) {
-    Order order(*this, key);
-    size_t chunk = right ? chunk_for<true>(order) : chunk_for<false>(order);
+template <bool right>
+List::Place List::bisect(const Order& order) const {
+    ListCode code;
+    size_t guess = SIZE_MAX;
 
+    if (chunks.size() > 1 && coded == chunks.size())
+        code = list_code(order.key);
+    if (code.kind != kind)
+        code = {};
+    size_t chunk = chunk_for<right>(order, code);
     if (chunk == chunks.size())
         return {chunk, 0};
-    size_t at =
-        right ? bisect_in<true>(chunks[chunk], order) : bisect_in<false>(chunks[chunk], order);
-    return {chunk, at};
+    if (code.kind && chunk > 0 && codes[chunk - 1] < code.code && code.code < codes[chunk]) {
+        auto before = static_cast<double>(code.code - codes[chunk - 1]);
+        auto all = static_cast<double>(codes[chunk] - codes[chunk - 1]);
+        guess = static_cast<size_t>(before / all * chunks[chunk].count);
+    }
+    return {chunk, bisect_in<right>(chunks[chunk], order, guess)};
+}
+
+List::Place List::bisect(PyObject* key, bool right) {
+    Order order(*this, key);
+
+    return right ? bisect<true>(order) : bisect<false>(order);
 }
 
 bool List::find(PyObject* key, PyObject* value, Place* place) {

@@ -128,9 +128,11 @@ private:
         return chunk.items + (keyed() ? chunk.room : 0);
     }
     template <bool right>
-    size_t bisect_in(const Chunk& chunk, const Order& order) const;
+    size_t bisect_in(const Chunk& chunk, const Order& order, size_t guess) const;
     template <bool right>
-    size_t chunk_for(const Order& order) const;
+    size_t chunk_for(const Order& order, const ListCode& code) const;
+    template <bool right>
+    Place bisect(const Order& order) const;
     PyObject* last_key(size_t chunk) const { return chunks[chunk].items[chunks[chunk].count - 1]; }
     void resize(Chunk* chunk, size_t room) const;
     void insert(Place place, PyObject* key, PyObject* value);

@@ -21,10 +21,13 @@ PyTypeObject* list_class; // lathwork.SortedList, once it is there
 struct ListIterator {
     PyObject head;
     PyObject* owner; // NULL at the end
+    PyObject* dict; // whose values are shown; NULL: the keys are
+    binaryfunc get; // of the dict
     PyObject **at, **end; // the items to come of one chunk; they are there while the version is
     ptrdiff_t step; // 1 or -1
     size_t chunk, left; // that one, and items to come in others
     uint64_t version;
+    bool pairs; // of keys and values
 
     size_t to_come() const { return left + static_cast<size_t>((end - at) * step); }
     // Goes on at a place, with `left` items to come.
@@ -37,23 +40,18 @@ struct ListIterator {
     }
 };
 
-// An iterator over the items at positions [start, stop) of a list that has this version. The
-// allocation may run finalizers: if they change the list, the first step raises RuntimeError.
-PyObject* walk(PyObject* owner, size_t start, size_t stop, bool backward, uint64_t version) {
-    List& list = list_of(owner);
-    auto* made = PyObject_GC_New(ListIterator, iterator_type);
-
-    if (!made)
+// What an iterator shows of a key. May run code of the caller's.
+PyObject* show(const ListIterator* iterator, nb::object key) {
+    if (!iterator->dict)
+        return key.release().ptr();
+    nb::object dict = nb::borrow(iterator->dict); // as that code may end the iterator
+    bool pairs = iterator->pairs;
+    nb::object value = nb::steal(iterator->get(dict.ptr(), key.ptr()));
+    if (!value.is_valid())
         throw nb::python_error();
-    made->owner = Py_NewRef(owner);
-    made->at = made->end = nullptr;
-    made->step = backward ? -1 : 1;
-    made->left = start < stop ? stop - start : 0;
-    made->version = version;
-    if (made->left && version == list.version)
-        made->enter(list, list.place_of(backward ? stop - 1 : start));
-    PyObject_GC_Track(made);
-    return &made->head;
+    return (pairs ? nb::make_tuple(std::move(key), std::move(value)) : std::move(value))
+        .release()
+        .ptr();
 }
 
 // The next item, borrowed, or NULL at the end. Throws RuntimeError if the list has changed.
@@ -79,25 +77,32 @@ PyObject* iterator_next(PyObject* self) {
 #ifndef Py_GIL_DISABLED // the shortest way: nothing is locked
     if (iterator->at != iterator->end && list_of(iterator->owner).version == iterator->version) {
         PyObject* item = *iterator->at;
+        constexpr ptrdiff_t ahead = 6; // a key in order is often one that the cache has not
+        if ((iterator->end - iterator->at) * iterator->step > ahead)
+            __builtin_prefetch(iterator->at[ahead * iterator->step]);
         iterator->at += iterator->step;
-        return Py_NewRef(item);
+        if (!iterator->dict)
+            return Py_NewRef(item);
+        return returning([&] { return show(iterator, nb::borrow(item)); });
     }
 #endif
     return returning([&]() -> PyObject* {
-        nb::object owner; // dropped last, without the locks
+        nb::object owner, next; // dropped last, without the locks
         {
             Locked own(self);
             owner = nb::borrow(iterator->owner);
         }
         if (!owner.is_valid())
             return nullptr;
-        BothLocked lock(self, owner);
-        PyObject* item = iterator->owner ? step(iterator) : nullptr;
-        if (!item) {
-            iterator->at = iterator->end;
-            Py_CLEAR(iterator->owner);
+        {
+            BothLocked lock(self, owner);
+            next = nb::borrow(iterator->owner ? step(iterator) : nullptr);
+            if (!next.is_valid()) {
+                iterator->at = iterator->end;
+                Py_CLEAR(iterator->owner);
+            }
         }
-        return Py_XNewRef(item);
+        return next.is_valid() ? show(iterator, std::move(next)) : nullptr;
     });
 }
 
@@ -118,7 +123,7 @@ nb::object iterator_reduce(PyObject* self) {
         }
     }
     for (nb::object& item : items)
-        list.append(item);
+        list.append(nb::steal(show(iterator, item)));
     return nb::make_tuple(nb::module_::import_("builtins").attr("iter"), nb::make_tuple(list));
 }
 
@@ -127,6 +132,7 @@ size_t iterator_hint(PyObject* self) { return reinterpret_cast<ListIterator*>(se
 int iterator_traverse(PyObject* self, visitproc visit, void* arg) {
     Py_VISIT(Py_TYPE(self));
     Py_VISIT(reinterpret_cast<ListIterator*>(self)->owner);
+    Py_VISIT(reinterpret_cast<ListIterator*>(self)->dict);
     return 0;
 }
 
@@ -135,6 +141,7 @@ int iterator_clear(PyObject* self) {
     iterator->at = iterator->end;
     iterator->left = 0;
     Py_CLEAR(iterator->owner);
+    Py_CLEAR(iterator->dict);
     return 0;
 }
 
@@ -571,6 +578,30 @@ void update(List& list, const nb::object& values) {
     }
     same();
     old == list.size() ? list.assign(sorted_keys, sorted) : list.merge(sorted_keys, sorted);
+}
+
+// The allocation may run finalizers: if they change the list, the first step raises RuntimeError.
+PyObject* walk(PyObject* owner, size_t start, size_t stop, bool backward, uint64_t version,
+               PyObject* dict, bool pairs) {
+    List& list = list_of(owner);
+    auto* made = PyObject_GC_New(ListIterator, iterator_type);
+
+    if (!made)
+        throw nb::python_error();
+    made->owner = Py_NewRef(owner);
+    made->dict = Py_XNewRef(dict);
+    made->get = nullptr;
+    if (dict)
+        made->get = reinterpret_cast<binaryfunc>(PyType_GetSlot(Py_TYPE(dict), Py_mp_subscript));
+    made->at = made->end = nullptr;
+    made->step = backward ? -1 : 1;
+    made->left = start < stop ? stop - start : 0;
+    made->version = version;
+    made->pairs = pairs;
+    if (made->left && version == list.version)
+        made->enter(list, list.place_of(backward ? stop - 1 : start));
+    PyObject_GC_Track(made);
+    return &made->head;
 }
 
 PyObject* new_list() { return list_new(list_class, nullptr, nullptr); }

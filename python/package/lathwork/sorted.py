@@ -301,10 +301,12 @@ class SortedSet(_Beside, _core.Set):
         kind, values = type(next(iter(part), None)), ()
         if len(part) * 8 > len(self) and kind not in (int, float) and not kind.__flags__ & _HEAP_TYPE:
             values = list(filter(part.__contains__, self._list))
-        if len(values) != len(part):  # not tried, or the set has changed since
+        if len(values) == len(part):
+            part = values
+        else:  # not tried, or the set has changed since
             values = sorted(part, key=self.key)
         made._list._assign(values)
-        set.update(made, values)
+        set.update(made, part)  # both have the same objects; those of a set are not hashed again
         return made
 
     def count(self, value):
@@ -447,10 +449,10 @@ class SortedItemsView(_View, collections.abc.ItemsView, collections.abc.Sequence
         return SortedSet(values)
 
     def __iter__(self):
-        return zip(self._mapping._list, map(self._mapping.__getitem__, self._mapping._list))
+        return self._mapping._walk_items(False)
 
     def __reversed__(self):
-        return zip(reversed(self._mapping._list), map(self._mapping.__getitem__, reversed(self._mapping._list)))
+        return self._mapping._walk_items(True)
 
     def __getitem__(self, index):
         """The item at a position, or the list of a slice. O(log n)"""
@@ -466,10 +468,10 @@ class SortedValuesView(_View, collections.abc.ValuesView, collections.abc.Sequen
     __slots__ = ()
 
     def __iter__(self):
-        return map(self._mapping.__getitem__, self._mapping._list)
+        return self._mapping._walk_values(False)
 
     def __reversed__(self):
-        return map(self._mapping.__getitem__, reversed(self._mapping._list))
+        return self._mapping._walk_values(True)
 
     def __getitem__(self, index):
         """The value at a position, or the list of a slice. O(log n)"""
