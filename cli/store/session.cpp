@@ -407,7 +407,10 @@ store_session::outcome store_session::dump(arguments words) {
 
 store_session::outcome store_session::stats() {
     lath_store_stats s;
-    if (int ret = lath_store_get_stats(store_, &s))
+    int ret = lath_store_get_stats(store_, &s);
+    if (!ret)
+        ret = lath_store_get_pages(store_, &s);
+    if (ret && ret != -EOPNOTSUPP)
         fail_status("stats", ret);
     auto row = [](const char* name, std::uint64_t bytes) {
         std::printf("%-14s %14" PRIu64 "  %s\n", name, bytes, human(bytes).c_str());

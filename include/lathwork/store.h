@@ -386,14 +386,20 @@ struct lath_store_stats {
 	uint64_t free_bytes;	/* of committed: unused */
 	uint64_t lost_bytes; /* unused until the store is closed: memory was missing when they were
 				deleted */
-	uint64_t resident;   /* as the kernel counts it (/proc/self/smaps) */
+	uint64_t resident;   /* lath_store_get_pages(): as the kernel counts it */
 	uint64_t huge;	     /* of resident: on huge pages */
 	uint64_t layers;     /* byte keys: further indexes */
 	uint64_t evicted, expired;	 /* entries removed by eviction / after expiry */
 	uint64_t fragmentation_permille; /* free_bytes of committed */
 };
 
+/* Sets all but `resident` and `huge`, which become 0. Both calls concurrently with all others.
+ * 0 | -errno of the place */
 LATH_API int lath_store_get_stats(struct lath_store *store, struct lath_store_stats *stats);
+/* Sets `resident` and `huge` alone. The kernel visits each page of the process for it
+ * (/proc/self/smaps): about a millisecond per GiB. shm: as far as this process has touched them.
+ * 0 | -errno | -EOPNOTSUPP: dev: */
+LATH_API int lath_store_get_pages(struct lath_store *store, struct lath_store_stats *stats);
 /* Removes expired entries. Returns their number or -errno. Visits every entry. */
 LATH_API int64_t lath_store_sweep(struct lath_store *store);
 /* Moves records out of half-empty pages and returns whole free blocks to the machine. Returns the

@@ -497,8 +497,11 @@ nb::dict Store::stats() {
     lath_store_stats stats;
     nb::dict dict;
 
-    must(run(false,
-             [&](lath_store* open) { return LATH_CORE(lath_store_get_stats(open, &stats)); }));
+    must(run(false, [&](lath_store* open) {
+        const int ret = LATH_CORE(lath_store_get_stats(open, &stats));
+        const int pages = ret ? ret : LATH_CORE(lath_store_get_pages(open, &stats));
+        return pages == -EOPNOTSUPP ? 0 : pages;
+    }));
     dict["items"] = stats.items;
     dict["committed"] = stats.committed;
     dict["index_bytes"] = stats.index_bytes;

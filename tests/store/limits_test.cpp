@@ -41,6 +41,7 @@ std::string get(lath_store* s, lath_store_key key) {
 lath_store_stats stats(lath_store* s) {
     lath_store_stats st;
     REQUIRE(lath_store_get_stats(s, &st) == 0);
+    REQUIRE(lath_store_get_pages(s, &st) == 0);
     return st;
 }
 

@@ -611,6 +611,16 @@ inline const std::vector<described<store_calls>> store_calls::kinds = {
      nullptr,
      nullptr,
      [](store_calls& it, store_call& c) { c.ret = lath_store_compact(it.store()); }},
+    {"get_pages",
+     1,
+     effect::none,
+     {},
+     nullptr,
+     nullptr,
+     [](store_calls& it, store_call& c) {
+         lath_store_stats stats;
+         c.ret = lath_store_get_pages(it.store(), &stats);
+     }},
     {"count, rank, items, get_stats, now",
      6,
      effect::none,

@@ -210,6 +210,7 @@ extern "C" {
     pub fn lath_store_count(store: *mut lath_store, range: *const lath_store_range) -> i64;
     pub fn lath_store_items(store: *mut lath_store) -> i64;
     pub fn lath_store_get_stats(store: *mut lath_store, stats: *mut lath_store_stats) -> c_int;
+    pub fn lath_store_get_pages(store: *mut lath_store, stats: *mut lath_store_stats) -> c_int;
     pub fn lath_store_sweep(store: *mut lath_store) -> i64;
     pub fn lath_store_compact(store: *mut lath_store) -> i64;
     pub fn lath_store_save(

@@ -289,8 +289,9 @@ int lath_pages_populate(char *from, u64 size, bool huge);
 /* Returns the memory to the machine; its content is lost. 0 | -errno */
 int lath_pages_give_back(char *from, u64 size);
 
-/* Adds the resident bytes of an address range, and those on pages of 2 MiB or more, to the
- * statistics, from /proc/self/smaps. 0 | -errno */
-int lath_pages_coverage(const char *base, u64 size, struct lath_store_stats *stats);
+/* Adds the resident bytes of the mappings that two arenas lie in, and those on pages of 2 MiB or
+ * more, to the statistics, from /proc/self/smaps. 0 | -errno */
+int lath_pages_coverage(const struct arena *values, const struct arena *index,
+			struct lath_store_stats *stats);
 
 #endif /* LATH_STORE_ARENA_H */

@@ -309,7 +309,15 @@ int lath_pages_give_back(char *from, u64 size)
 	return madvise(from, size, MADV_DONTNEED) ? -errno : 0;
 }
 
-int lath_pages_coverage(const char *base, u64 size, struct lath_store_stats *stats)
+static bool meet(const struct arena *arena, u64 from, u64 to)
+{
+	u64 base = (u64)(uintptr_t)arena->base;
+
+	return from < base + arena->reserved && to > base;
+}
+
+int lath_pages_coverage(const struct arena *values, const struct arena *index,
+			struct lath_store_stats *stats)
 {
 	FILE *smaps = fopen("/proc/self/smaps", "re");
 	char line[256];
@@ -321,7 +329,7 @@ int lath_pages_coverage(const char *base, u64 size, struct lath_store_stats *sta
 		u64 from, to, kb;
 
 		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " ", &from, &to) == 2) {
-			inside = from >= (u64)(uintptr_t)base && to <= (u64)(uintptr_t)base + size;
+			inside = meet(values, from, to) || meet(index, from, to);
 		} else if (inside) {
 			if (sscanf(line, "Rss: %" SCNu64 " kB", &kb) == 1)
 				stats->resident += kb << 10;

@@ -196,5 +196,4 @@ const struct store_place lath_place_file = {
 	.scheme = "file",
 	.open = file_open,
 	.close = lath_here_close,
-	.stats = lath_here_stats,
 };

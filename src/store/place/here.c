@@ -93,18 +93,8 @@ int lath_here_figures(struct lath_store *store, struct lath_store_stats *stats)
 	return 0;
 }
 
-int lath_here_stats(struct lath_store *store, struct lath_store_stats *stats)
-{
-	int ret = lath_here_figures(store, stats);
-
-	if (!ret)
-		ret = lath_pages_coverage(store->arena.base, store->arena.reserved, stats);
-	return ret ? ret : lath_pages_coverage(store->index.base, store->index.reserved, stats);
-}
-
 const struct store_place lath_place_here = {
 	.scheme = "mem",
 	.open = lath_here_open,
 	.close = lath_here_close,
-	.stats = lath_here_stats,
 };

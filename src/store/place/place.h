@@ -44,7 +44,6 @@ struct store_place {
 		    struct lath_store_ref *value);
 	size_t iter_size; /* more than that of a struct lath_store_iter, or 0 */
 	int (*begin)(struct lath_store_iter *iter); /* NULL: nothing to do */
-	/* of any place */
 	int (*stats)(struct lath_store *store, struct lath_store_stats *stats);
 };
 
@@ -79,7 +78,6 @@ static inline int64_t place_enter(struct lath_store *store, bool write)
 int lath_here_populate(struct lath_store *store, u64 bytes, u64 available);
 /* Fills the statistics, except those that only the kernel knows. */
 int lath_here_figures(struct lath_store *store, struct lath_store_stats *stats);
-int lath_here_stats(struct lath_store *store, struct lath_store_stats *stats);
 int lath_here_open(struct lath_store *store, const char *rest,
 		   const struct lath_store_options *options);
 void lath_here_close(struct lath_store *store);

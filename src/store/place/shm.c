@@ -165,18 +165,6 @@ static int shm_next(struct lath_store_iter *iter, struct lath_store_key *key,
 	return 1;
 }
 
-/* ---- the whole ---- */
-
-static int shm_stats(struct lath_store *store, struct lath_store_stats *stats)
-{
-	const struct shm_head *head = shm_of(store)->head;
-	/* true: it takes the arenas' locks */
-	int ret = (int)INSIDE(store, true, lath_here_figures(store->inside, stats));
-
-	/* what this process has mapped; others may have touched more pages */
-	return ret ? ret : lath_pages_coverage((const char *)head, head->size, stats);
-}
-
 static int open_shm(struct lath_store *store, const char *name,
 		    const struct lath_store_options *options)
 {
@@ -211,5 +199,4 @@ const struct store_place lath_place_shm = {
 	.iter_size = sizeof(struct shm_iter),
 	.begin = fill,
 	.next = shm_next,
-	.stats = shm_stats,
 };

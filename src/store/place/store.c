@@ -142,7 +142,20 @@ int lath_store_get_stats(struct lath_store *store, struct lath_store_stats *stat
 	LATH_NO_CANCEL;
 
 	memset(stats, 0, sizeof(*stats));
-	return store->place->stats(store, stats);
+	if (store->place->stats)
+		return store->place->stats(store, stats);
+	/* true: it takes the arenas' locks */
+	return (int)INSIDE(store, true, lath_here_figures(store->inside, stats));
+}
+
+int lath_store_get_pages(struct lath_store *store, struct lath_store_stats *stats)
+{
+	LATH_NO_CANCEL;
+
+	stats->resident = stats->huge = 0;
+	if (!store->inside)
+		return -EOPNOTSUPP;
+	return lath_pages_coverage(&store->inside->arena, &store->inside->index, stats);
 }
 
 int64_t lath_store_sweep(struct lath_store *store)
