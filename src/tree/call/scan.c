@@ -142,29 +142,39 @@ struct sink {
 	u64 *values;
 };
 
+/* Copy the entries of the mask behind the n that are there, until there are max. Returns their
+ * number. What the leaf has beyond stays for the next call, which begins at *next. */
 static __always_inline size_t copy_entries(const struct scan *scan, u64 live,
 					   const struct sink *sink, size_t n, size_t max)
 {
 	const struct node *leaf = scan->leaf;
+	struct lath_item *items = sink->items;
+	unsigned int side = scan->tree->leaf_side, i;
 
 	LATH_ASSERT(n <= max);
-	/* what the leaf has beyond max stays for the next call, which begins at *next */
-	for (; live && n < max; live &= live - 1) {
-		unsigned int i = __ffs64(live);
-
-		if (sink->items) {
-			item_of(scan->tree, leaf, i, &sink->items[n++]);
+	/* the frequent case asks nothing for each entry: points with values of one word */
+	if (items && side < SIDE_MORE && !node_has_sizes(leaf)) {
+		for (; live && n < max; live &= live - 1) {
+			i = __ffs64(live);
+			lath_delay("found, not yet copied");
+			items[n++] =
+				(struct lath_item){ node_key(leaf, i), 1, node_value(leaf, i) };
+		}
+		return n;
+	}
+	for (; live && n < max; live &= live - 1, n++) {
+		i = __ffs64(live);
+		if (items) {
+			item_of(scan->tree, leaf, i, &items[n]);
 			continue;
 		}
 		lath_delay("found, not yet copied");
 		if (sink->keys)
 			sink->keys[n] = node_key(leaf, i);
-		if (long_values(scan->tree))
-			node_copy_long(leaf, i, scan->tree->leaf_side,
-				       sink->values + n * value_words(scan->tree));
+		if (unlikely(side >= SIDE_MORE))
+			node_copy_long(leaf, i, side, sink->values + n * value_words(scan->tree));
 		else
 			sink->values[n] = node_value(leaf, i);
-		n++;
 	}
 	return n;
 }

@@ -172,19 +172,24 @@ void lath_node_side_unknown(struct node *node, unsigned int i)
 	WRITE_ONCE(node->size[SIDE_CODES_END + NODE_CAP + i], 0);
 }
 
-static void put_entry(struct node *node, unsigned int i, u64 key, u64 size, u64 value,
-		      unsigned int side)
+/* A value and what lies beside it, in a node with a side column. */
+static void put_side(struct node *node, unsigned int i, u64 size, u64 value, unsigned int side)
 {
-	WRITE_ONCE(node->pair[i].key, key);
-	if (likely(!side)) {
-		WRITE_ONCE(node->pair[i].value, value);
-		return;
-	}
 	node_set_value(node, i, value, side);
 	if (side & SIDE_WORD)
 		WRITE_ONCE(node->size[i], size);
 	else if (side & SIDE_SUMMARY)
 		lath_node_side_unknown(node, i);
+}
+
+static __always_inline void put_entry(struct node *node, unsigned int i, u64 key, u64 size,
+				      u64 value, unsigned int side)
+{
+	WRITE_ONCE(node->pair[i].key, key);
+	if (likely(!side))
+		WRITE_ONCE(node->pair[i].value, value);
+	else
+		put_side(node, i, size, value, side);
 }
 
 /* Heads from `used` on; in an empty node these bytes make its pivots KEY_MAX. */
