@@ -89,10 +89,10 @@ static void move_summaries(struct node *to, unsigned int dst, const struct node 
 static void move_side(struct node *to, unsigned int dst, const struct node *from, unsigned int src,
 		      unsigned int n, unsigned int side)
 {
-	if (side & SIDE_WORD)
-		move_words(&to->size[dst], &from->size[src], n);
-	else if (side & SIDE_SUMMARY)
+	if (side & SIDE_SUMMARY)
 		move_summaries(to, dst, from, src, n);
+	else if (side & SIDE_WORD)
+		move_words(&to->size[dst], &from->size[src], n);
 	if (side >= SIDE_MORE)
 		move_words(node_row(to, dst, side), node_row(from, src, side),
 			   n * (size_t)(side / SIDE_MORE));
@@ -105,7 +105,9 @@ static __always_inline void move_entries(struct node *to, unsigned int dst, cons
 	if (!n)
 		return;
 	move_words(&to->pair[dst].key, &from->pair[src].key, 2 * (size_t)n);
-	if (side)
+	if (side == SIDE_WORD)
+		move_words(&to->size[dst], &from->size[src], n);
+	else if (side)
 		move_side(to, dst, from, src, n, side);
 }
 
@@ -172,24 +174,27 @@ void lath_node_side_unknown(struct node *node, unsigned int i)
 	WRITE_ONCE(node->size[SIDE_CODES_END + NODE_CAP + i], 0);
 }
 
-/* A value and what lies beside it, in a node with a side column. */
+/* A value and what lies beside it, when that is not a word each. */
 static void put_side(struct node *node, unsigned int i, u64 size, u64 value, unsigned int side)
 {
 	node_set_value(node, i, value, side);
-	if (side & SIDE_WORD)
-		WRITE_ONCE(node->size[i], size);
-	else if (side & SIDE_SUMMARY)
+	if (side & SIDE_SUMMARY)
 		lath_node_side_unknown(node, i);
+	else if (side & SIDE_WORD)
+		WRITE_ONCE(node->size[i], size);
 }
 
 static __always_inline void put_entry(struct node *node, unsigned int i, u64 key, u64 size,
 				      u64 value, unsigned int side)
 {
 	WRITE_ONCE(node->pair[i].key, key);
-	if (likely(!side))
-		WRITE_ONCE(node->pair[i].value, value);
-	else
+	if (unlikely(side > SIDE_WORD)) {
 		put_side(node, i, size, value, side);
+		return;
+	}
+	WRITE_ONCE(node->pair[i].value, value);
+	if (side)
+		WRITE_ONCE(node->size[i], size);
 }
 
 /* Heads from `used` on; in an empty node these bytes make its pivots KEY_MAX. */
