@@ -152,13 +152,16 @@ static __always_inline size_t copy_entries(const struct scan *scan, u64 live,
 	unsigned int side = scan->tree->leaf_side, i;
 
 	LATH_ASSERT(n <= max);
-	/* the frequent case asks nothing for each entry: points with values of one word */
-	if (items && side < SIDE_MORE && !node_has_sizes(leaf)) {
+	/* the frequent case, values of one word, asks nothing for each entry */
+	if (items && side < SIDE_MORE) {
+		bool sizes = node_has_sizes(leaf);
+
 		for (; live && n < max; live &= live - 1) {
 			i = __ffs64(live);
 			lath_delay("found, not yet copied");
-			items[n++] =
-				(struct lath_item){ node_key(leaf, i), 1, node_value(leaf, i) };
+			items[n++] = (struct lath_item){ node_key(leaf, i),
+							 sizes ? node_side(leaf, i) : 1,
+							 node_value(leaf, i) };
 		}
 		return n;
 	}
