@@ -600,10 +600,16 @@ static void leases_without_memory(void)
 	MUST(!blocks);
 }
 
+#ifdef LATH_FEW_STEPS
+#define FEW 5
+#else
+#define FEW 1
+#endif
+
 /* A lease costs the same however many end at its time. */
 static void many_leases_end_at_once(void)
 {
-	enum { MANY = (1 << 20) + 200, LAST = 200 };
+	enum { MANY = (1 << 20) / FEW + 200, LAST = 200 };
 	struct pool_range range = { .size = 1, .expires = 4102444800000 };
 	struct pool *pool = pool_create(0, MANY);
 	clock_t begin = clock(), all, last = 0;
@@ -747,12 +753,6 @@ static void keys_that_cannot_be_opened(void)
 	MUST(cannot_open(interval_commands, interval_commands_count) == 3);
 }
 
-#ifdef LATH_FEW_STEPS
-#define FEW 5
-#else
-#define FEW 1
-#endif
-
 int main(void)
 {
 	static const unsigned int packed[] = { PACKED_MOST, 3, 0 };
@@ -768,7 +768,7 @@ int main(void)
 			files_end(&kinds[i], 1500 / FEW);
 			saves_without_memory(&kinds[i], 1500 / FEW);
 			files_are_damaged(&kinds[i], 40, 2000 / FEW);
-			saves_on_another_thread(&kinds[i], 5000);
+			saves_on_another_thread(&kinds[i], 5000 / FEW);
 			blocks_move(&kinds[i], 20, false);
 			blocks_move(&kinds[i], 300, false);
 			blocks_move(&kinds[i], 300, true);
