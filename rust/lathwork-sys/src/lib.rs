@@ -310,6 +310,7 @@ pub type lath_interval_fn = Option<unsafe extern "C" fn(*mut c_void, *const lath
 extern "C" {
     pub fn lathwork_sys_thread() -> *mut lathwork_sys_thread;
     pub fn lathwork_sys_number() -> usize;
+    pub fn lathwork_sys_word(at: *const u64) -> u64;
     pub fn lathwork_sys_yield(rounds: usize);
     pub fn lathwork_sys_enter();
     pub fn lathwork_sys_exit();

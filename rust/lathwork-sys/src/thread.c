@@ -33,6 +33,12 @@ size_t lathwork_sys_number(void)
 	return here.number;
 }
 
+/* The bytes of a value as a number, those between its parts too: Rust must not read them as one. */
+uint64_t lathwork_sys_word(const uint64_t *at)
+{
+	return *at;
+}
+
 /* Let other threads run, or after the first rounds sleep a little. */
 void lathwork_sys_yield(size_t rounds)
 {

@@ -154,7 +154,7 @@ impl<K: Bytes, V> BytesMap<K, V> {
     fn left(&self, word: u64) {
         // SAFETY: it has one use, and has left once.
         unsafe {
-            value::leave_node(word);
+            value::leave(word);
             self.retired.push(header_of(word));
         }
     }

@@ -155,6 +155,48 @@ macro_rules! iterated {
     };
 }
 
+/// Constructors of a map whose values are in its index.
+macro_rules! of_copies {
+    () => {
+        /// An empty map that keeps values of up to 64 bytes in its leaves beside their keys, and not each
+        /// in its own memory: reads copy one and need no section. Values with an alignment of more than 8
+        /// bytes are as those of [`new`](Self::new). So are numbers, which are in the leaves of any map.
+        ///
+        /// ```
+        /// #[derive(Clone, Copy, PartialEq, Debug)]
+        /// struct Extent {
+        ///     block: u64,
+        ///     blocks: u32,
+        /// }
+        ///
+        /// let extents = lathwork::PointMap::of_copies();
+        /// extents.insert(7, Extent { block: 100, blocks: 3 }).unwrap();
+        /// assert_eq!(extents.get(7).unwrap().block, 100);
+        /// extents.update(7, |extent| Extent { blocks: 4, ..*extent }).unwrap();
+        /// assert_eq!(*extents.get(7).unwrap(), Extent { block: 100, blocks: 4 });
+        /// ```
+        pub fn of_copies() -> Self
+        where
+            V: Copy,
+        {
+            crate::handle::made(Self::try_of_copies(crate::memory::Options::new()))
+        }
+
+        /// The same, made as `options` says.
+        pub fn try_of_copies(
+            options: crate::memory::Options,
+        ) -> Result<Self, crate::memory::NoMemory>
+        where
+            V: Copy,
+        {
+            Self::try_with(crate::memory::Options {
+                copied: true,
+                ..options
+            })
+        }
+    };
+}
+
 /// The calls of a map that its `index` has, whose entries become items by `make`.
 macro_rules! indexed {
     ($item:ty, $make:expr) => {
@@ -308,7 +350,7 @@ macro_rules! both_ends {
 
 pub(crate) use {
     both_ends, collected, compared, constructors, from_array, indexed, iterated, keys_and_values,
-    renamed, stepped,
+    of_copies, renamed, stepped,
 };
 
 /// Keys or values of a map that an iterator shows in place: what each derefs to can be copied.

@@ -15,7 +15,7 @@ use crate::key::last_of;
 use crate::memory::{Memory, NoMemory, Options};
 use crate::retired::{drop_each, Retired};
 use crate::section::Section;
-use crate::value::{self, header_of, inline, Header, Owned};
+use crate::value::{self, header_of, number, Header, Owned, Stored};
 use crate::Ref;
 
 /// Entries that are copied ahead at each end, at most.
@@ -27,6 +27,8 @@ pub(crate) type Entry<'a, V> = (u64, u64, Ref<'a, V>);
 pub(crate) struct Index<V> {
     index: Handle<sys::lath_index, V>,
     retired: Retired<V>,
+    /// Values are in the index, in words, as they are `Copy` and fit.
+    copied: bool,
     of: PhantomData<UnsafeCell<V>>, // a shared map takes values: it is invariant
 }
 
@@ -43,25 +45,19 @@ fn item_of(first: u64, last: u64, value: u64) -> lath_item {
     }
 }
 
-/// A section, if values need one while they are looked at.
-pub(crate) fn section<V>() -> Option<Section> {
-    if inline::<V>() {
-        None
-    } else {
-        Some(Section::enter())
-    }
-}
-
 /// Nodes that a call has taken out of an index, linked from the newest one.
 struct Gone<V> {
     newest: *mut Header,
+    /// There are none.
+    inline: bool,
     of: PhantomData<V>,
 }
 
 impl<V> Gone<V> {
-    fn new() -> Self {
+    fn new(inline: bool) -> Self {
         Gone {
             newest: ptr::null_mut(),
+            inline,
             of: PhantomData,
         }
     }
@@ -70,7 +66,7 @@ impl<V> Gone<V> {
     unsafe extern "C" fn add(gone: *mut c_void, item: *const lath_item) {
         let gone = &mut *gone.cast::<Gone<V>>();
         let word = (*item).value;
-        if value::leave::<V>(word) && !inline::<V>() {
+        if !gone.inline && value::leave(word) {
             value::set_next(header_of(word), gone.newest);
             gone.newest = header_of(word);
         }
@@ -99,16 +95,35 @@ impl<V> Gone<V> {
 
 impl<V> Index<V> {
     pub(crate) fn new(layout: sys::c_int, options: &Options) -> Result<Self, NoMemory> {
+        let copied = options.copied && value::fits::<V>();
         let init = |index, nodes| {
-            let config = config(layout, options.flags, nodes);
+            let mut config = config(layout, options.flags, nodes);
+            if copied {
+                config.value_size = value::value_size::<V>();
+            }
             // SAFETY: both pointers are valid.
             unsafe { sys::lath_index_init(index, &config) }
         };
         Ok(Index {
             index: Handle::new(options.memory, init).map_err(no_memory)?,
             retired: Retired::new(),
+            copied,
             of: PhantomData,
         })
+    }
+
+    pub(crate) fn copied(&self) -> bool {
+        self.copied
+    }
+
+    /// Whether values are in words, and not in nodes.
+    pub(crate) fn inline(&self) -> bool {
+        number::<V>() || self.copied
+    }
+
+    /// A section, if values need one while they are looked at.
+    pub(crate) fn section(&self) -> Option<Section> {
+        (!self.inline()).then(Section::enter)
     }
 
     pub(crate) fn raw(&self) -> *mut sys::lath_index {
@@ -119,41 +134,49 @@ impl<V> Index<V> {
         self.index.memory()
     }
 
-    /// A word for a value, for a call that may refuse it.
-    pub(crate) fn word(&self, value: V) -> Result<u64, InsertError<V>> {
-        value::into_word(value, &self.memory()).map_err(|value| InsertError {
+    /// A value as the index has it, for a call that may refuse it.
+    pub(crate) fn stored(&self, value: V) -> Result<Stored, InsertError<V>> {
+        Stored::new(value, self.copied, &self.memory()).map_err(|value| InsertError {
             reason: Reason::NoMemory,
             value,
         })
     }
 
-    /// The error of a call that has refused a word, with the value back.
+    /// The error of a call that has refused a value, with it.
     ///
     /// # Safety
     ///
-    /// The word comes from `word()` and is in no index.
-    pub(crate) unsafe fn refused(&self, reason: Reason, word: u64) -> InsertError<V> {
-        let value = value::from_word(word, &self.memory());
+    /// It comes from `stored()` and is in no index.
+    pub(crate) unsafe fn refused(&self, reason: Reason, stored: Stored) -> InsertError<V> {
+        let value = stored.take(self.copied, &self.memory());
         InsertError { reason, value }
     }
 
-    /// Inserts a range that overlaps no other one, by a call of `insert_word()`.
+    /// Inserts a range that overlaps no other one, by a call of `insert_stored()`.
     pub(crate) fn insert(
         &self,
         value: V,
-        insert: impl FnOnce(u64) -> Result<(), Reason>,
+        insert: impl FnOnce(&Stored) -> Result<(), Reason>,
     ) -> Result<Ref<'_, V>, InsertError<V>> {
-        let section = section::<V>();
-        let word = self.word(value)?;
-        match insert(word) {
-            Ok(()) => Ok(Ref::new(word, section)),
-            // SAFETY: the word is not in the index.
-            Err(reason) => Err(unsafe { self.refused(reason, word) }),
+        let section = self.section();
+        let stored = self.stored(value)?;
+        match insert(&stored) {
+            Ok(()) => Ok(Ref::new(stored, section)),
+            // SAFETY: the value is not in the index.
+            Err(reason) => Err(unsafe { self.refused(reason, stored) }),
         }
     }
 
-    pub(crate) fn insert_word(&self, first: u64, last: u64, word: u64) -> Result<(), Reason> {
-        let (item, mut there) = (item_of(first, last, word), lath_item::default());
+    pub(crate) fn insert_stored(
+        &self,
+        first: u64,
+        last: u64,
+        stored: &Stored,
+    ) -> Result<(), Reason> {
+        let (item, mut there) = (
+            item_of(first, last, stored.given::<V>(self.copied)),
+            lath_item::default(),
+        );
         if item.size == 0 {
             return Err(Reason::TooLong);
         }
@@ -164,9 +187,12 @@ impl<V> Index<V> {
 
     /// Gives a point a value; returns the one that it had.
     pub(crate) fn put(&self, key: u64, value: V) -> Result<Option<Ref<'_, V>>, InsertError<V>> {
-        let section = section::<V>();
-        let word = self.word(value)?;
-        let (item, mut there) = (item_of(key, key, word), lath_item::default());
+        let section = self.section();
+        let stored = self.stored(value)?;
+        let (item, mut there) = (
+            item_of(key, key, stored.given::<V>(self.copied)),
+            lath_item::default(),
+        );
         // a thread may remove the key, or insert it, between the two calls
         loop {
             // SAFETY: the index is initialised; all pointers are valid.
@@ -174,15 +200,16 @@ impl<V> Index<V> {
             match code::refusal(result, || Reason::Overlaps(key..=key)) {
                 Ok(()) => return Ok(None),
                 Err(Reason::Overlaps(_)) => {}
-                // SAFETY: the word is not in the index.
-                Err(reason) => return Err(unsafe { self.refused(reason, word) }),
+                // SAFETY: the value is not in the index.
+                Err(reason) => return Err(unsafe { self.refused(reason, stored) }),
             }
             // SAFETY: as above.
-            if code::found(unsafe {
-                sys::lath_index_replace_item(self.raw(), key, word, &mut there)
-            }) {
-                self.left(there.value);
-                return Ok(Some(Ref::new(there.value, section)));
+            let (result, _, old) = Stored::filled::<V>(self.copied, |there| unsafe {
+                sys::lath_index_replace_item(self.raw(), key, item.value, there)
+            });
+            if code::found(result) {
+                self.left(&old);
+                return Ok(Some(Ref::new(old, section)));
             }
         }
     }
@@ -192,12 +219,10 @@ impl<V> Index<V> {
         &self,
         call: impl FnOnce(*mut sys::lath_index, *mut lath_item) -> sys::c_int,
     ) -> Option<Entry<'_, V>> {
-        let section = section::<V>();
-        let mut item = lath_item::default();
-        if !code::found(call(self.raw(), &mut item)) {
-            return None;
-        }
-        Some((item.key, last_of(&item), Ref::new(item.value, section)))
+        let section = self.section();
+        let (result, item, stored) =
+            Stored::filled::<V>(self.copied, |item| call(self.raw(), item));
+        code::found(result).then(|| (item.key, last_of(&item), Ref::new(stored, section)))
     }
 
     /// The entry that covers a key.
@@ -215,19 +240,15 @@ impl<V> Index<V> {
     }
 
     pub(crate) fn get(&self, point: u64) -> Option<Ref<'_, V>> {
-        let section = section::<V>();
-        let mut word = 0;
-        // SAFETY: the index is initialised; the pointer is valid.
-        if unsafe { sys::lath_index_get(self.raw(), point, &mut word) } != 1 {
-            return None;
-        }
-        Some(Ref::new(word, section))
+        let section = self.section();
+        // SAFETY: the index is initialised; there is room for a value.
+        let get = |words| unsafe { sys::lath_index_get(self.raw(), point, words) == 1 };
+        Some(Ref::new(Stored::got(get)?, section))
     }
 
     pub(crate) fn contains(&self, point: u64) -> bool {
-        let mut word = 0;
         // SAFETY: as in get().
-        unsafe { sys::lath_index_get(self.raw(), point, &mut word) == 1 }
+        Stored::got(|words| unsafe { sys::lath_index_get(self.raw(), point, words) == 1 }).is_some()
     }
 
     /// Removes the entry that begins at `key`.
@@ -248,41 +269,51 @@ impl<V> Index<V> {
     ) -> Option<Entry<'_, V>> {
         let found = self.find(call);
         if let Some((_, _, value)) = &found {
-            self.left(value.word());
+            self.left(value.stored());
         }
         found
     }
 
-    /// Removes the entry at `key` if its word is that of `value`.
+    /// Removes the entry at `key` if its words are those of `value`.
     pub(crate) fn remove_if(&self, key: u64, value: &Ref<'_, V>) -> bool {
-        let mut there = lath_item::default();
-        // SAFETY: the index is initialised; the pointer is valid.
-        let result = unsafe { sys::lath_index_erase_if(self.raw(), key, value.word(), &mut there) };
-        let gone = code::unchanged(result);
+        let old = value.stored();
+        // SAFETY: the index is initialised.
+        let gone = code::unchanged(unsafe {
+            sys::lath_index_erase_if(
+                self.raw(),
+                key,
+                old.given::<V>(self.copied),
+                ptr::null_mut(),
+            )
+        });
         if gone {
-            self.left(value.word());
+            self.left(old);
         }
         gone
     }
 
-    /// Replaces the value at `key` if its word is that of `old`: Ok(true), or the value back.
+    /// Replaces the value at `key` if its words are those of `old`: or the value back.
     pub(crate) fn replace_if(
         &self,
         key: u64,
         old: &Ref<'_, V>,
         value: V,
     ) -> Result<Ref<'_, V>, InsertError<V>> {
-        let section = section::<V>();
-        let (word, mut there) = (self.word(value)?, lath_item::default());
-        // SAFETY: the index is initialised; the pointer is valid; a refused word is not in it.
+        let section = self.section();
+        let (stored, index) = (self.stored(value)?, self.raw());
+        let (from, to) = (
+            old.stored().given::<V>(self.copied),
+            stored.given::<V>(self.copied),
+        );
+        // SAFETY: the index is initialised; a refused value is not in it.
         unsafe {
-            let result = sys::lath_index_replace_if(self.raw(), key, old.word(), word, &mut there);
+            let result = sys::lath_index_replace_if(index, key, from, to, ptr::null_mut());
             if !code::unchanged(result) {
-                return Err(self.refused(Reason::Absent, word));
+                return Err(self.refused(Reason::Absent, stored));
             }
         }
-        self.left(old.word());
-        Ok(Ref::new(word, section))
+        self.left(old.stored());
+        Ok(Ref::new(stored, section))
     }
 
     /// Removes the first or the last entry that `find` finds.
@@ -308,14 +339,12 @@ impl<V> Index<V> {
     }
 
     /// Removes the entry that begins at `key`, for a caller that alone has the index: then no one
-    /// has a `Ref`. Returns its range and its word, which is the caller's.
-    pub(crate) fn take(&mut self, key: u64) -> Option<(u64, u64, u64)> {
-        let mut old = lath_item::default();
+    /// has a `Ref`. Returns its range and its value, which is the caller's.
+    pub(crate) fn take(&mut self, key: u64) -> Option<(u64, u64, Stored)> {
         // SAFETY: the index is initialised.
-        if !code::found(unsafe { sys::lath_index_erase_item(self.raw(), key, &mut old) }) {
-            return None;
-        }
-        Some((old.key, last_of(&old), old.value))
+        let erase = |old: &mut _| unsafe { sys::lath_index_erase_item(self.raw(), key, old) };
+        let (result, old, stored) = Stored::filled::<V>(self.copied, erase);
+        code::found(result).then(|| (old.key, last_of(&old), stored))
     }
 
     /// Gives the entry that begins at `key` another value, while `lock()` is held. Returns the old
@@ -326,69 +355,75 @@ impl<V> Index<V> {
         value: V,
         lock: impl FnOnce() -> L,
     ) -> Result<Ref<'_, V>, InsertError<V>> {
-        let section = section::<V>();
-        let (word, mut old) = (self.word(value)?, lath_item::default());
+        let section = self.section();
+        let stored = self.stored(value)?;
         let locked = lock();
-        // SAFETY: the index is initialised; the pointer is valid.
-        let result = unsafe { sys::lath_index_replace_item(self.raw(), key, word, &mut old) };
+        // SAFETY: the index is initialised; the pointers are valid.
+        let (result, _, old) = Stored::filled::<V>(self.copied, |old| unsafe {
+            sys::lath_index_replace_item(self.raw(), key, stored.given::<V>(self.copied), old)
+        });
         drop(locked);
         if !code::found(result) {
-            // SAFETY: a refused word is not in the index.
-            return Err(unsafe { self.refused(Reason::Absent, word) });
+            // SAFETY: a refused value is not in the index.
+            return Err(unsafe { self.refused(Reason::Absent, stored) });
         }
-        self.left(old.value);
-        Ok(Ref::new(old.value, section))
+        self.left(&old);
+        Ok(Ref::new(old, section))
     }
 
     /// Puts a range over what is there. The caller excludes other changes if values are in nodes.
-    pub(crate) fn store(&self, first: u64, last: u64, word: u64) -> Result<(), Reason> {
-        let item = item_of(first, last, word);
+    pub(crate) fn store(&self, first: u64, last: u64, stored: &Stored) -> Result<(), Reason> {
+        let item = item_of(first, last, stored.given::<V>(self.copied));
         if item.size == 0 {
             return Err(Reason::TooLong);
         }
-        let mut gone = Gone::<V>::new();
+        let mut gone = Gone::<V>::new(self.inline());
         // A range that goes beyond at both ends becomes two, of one node.
-        let twice = if inline::<V>() {
+        let twice = if self.inline() {
             None
         } else {
-            self.reaching(last).filter(|there| there.key < first)
+            self.reaching(last).filter(|there| there.0 < first)
         };
-        // SAFETY: the word is in the index, as nothing else is changed now; all pointers are valid.
+        // SAFETY: the node is in the index, as nothing else is changed now; all pointers are valid.
         let result = unsafe {
-            if let Some(there) = &twice {
-                value::share::<V>(there.value);
+            if let Some((_, there)) = &twice {
+                value::share(there.first());
             }
             let arg = (&mut gone as *mut Gone<V>).cast();
             sys::lath_index_store_range(self.raw(), &item, Some(Gone::<V>::add), arg)
         };
         self.retire(gone);
         let done = code::refusal(result, || unreachable!("store_range never returns EEXIST"));
-        if let (Err(_), Some(there)) = (&done, &twice) {
+        if let (Err(_), Some((_, there))) = (&done, &twice) {
             // SAFETY: shared above.
-            unsafe { value::leave::<V>(there.value) };
+            unsafe { value::leave(there.first()) };
         }
         done
     }
 
-    /// The item with the key `last` that has keys behind it too.
-    fn reaching(&self, last: u64) -> Option<lath_item> {
-        let mut item = lath_item::default();
+    /// The first key and the value of the item with the key `last` that has keys behind it too.
+    fn reaching(&self, last: u64) -> Option<(u64, Stored)> {
         // SAFETY: the index is initialised; the pointer is valid.
-        let result = unsafe { sys::lath_index_lookup_item(self.raw(), last, &mut item) };
-        (code::found(result) && last_of(&item) > last).then_some(item)
+        let look = |item: &mut _| unsafe { sys::lath_index_lookup_item(self.raw(), last, item) };
+        let (result, item, stored) = Stored::filled::<V>(self.copied, look);
+        (code::found(result) && last_of(&item) > last).then_some((item.key, stored))
     }
 
     /// Removes these keys from what is there. The caller excludes other changes. If there is no
     /// memory no key has been removed.
     pub(crate) fn cut(&self, first: u64, last: u64) -> Result<(), NoMemory> {
         let (index, size) = (self.raw(), (last - first).wrapping_add(1));
-        if let Some(there) = self.reaching(last) {
-            // SAFETY: the word is in the index, as nothing else is changed now.
+        if let Some((_, there)) = self.reaching(last) {
+            // SAFETY: the value is in the index, as nothing else is changed now.
             unsafe {
-                value::share::<V>(there.value);
-                let result = sys::lath_index_split(index, last + 1, there.value);
+                if !self.inline() {
+                    value::share(there.first());
+                }
+                let result = sys::lath_index_split(index, last + 1, there.given::<V>(self.copied));
                 shrunk(result).map_err(|none| {
-                    value::leave::<V>(there.value);
+                    if !self.inline() {
+                        value::leave(there.first());
+                    }
                     none
                 })?;
             }
@@ -400,7 +435,7 @@ impl<V> Index<V> {
             {
                 shrunk(sys::lath_index_resize(index, item.key, first - item.key))?;
             }
-            let mut gone = Gone::<V>::new();
+            let mut gone = Gone::<V>::new(self.inline());
             let arg = (&mut gone as *mut Gone<V>).cast();
             if size == 0 {
                 sys::lath_index_clear(index, Some(Gone::<V>::add), arg);
@@ -414,17 +449,17 @@ impl<V> Index<V> {
 
     /// For a call that is about to remove a value: drops earlier ones now and then.
     pub(crate) fn drop_some(&self) {
-        if !inline::<V>() {
+        if !self.inline() {
             self.retired.drop_some(self.memory());
         }
     }
 
-    /// An entry with this word has left.
-    pub(crate) fn left(&self, word: u64) {
-        // SAFETY: the word was in the index, and has left it once.
+    /// An entry with this value has left.
+    pub(crate) fn left(&self, stored: &Stored) {
+        // SAFETY: the value was in the index, and has left it once.
         unsafe {
-            if value::leave::<V>(word) && !inline::<V>() {
-                self.retired.push(header_of(word));
+            if !self.inline() && value::leave(stored.first()) {
+                self.retired.push(header_of(stored.first()));
             }
         }
     }
@@ -453,7 +488,7 @@ impl<V> Index<V> {
     /// Removes and drops all values. If the drop of one panics, the others are dropped all the
     /// same.
     pub(crate) fn clear(&mut self) {
-        if inline::<V>() {
+        if self.inline() {
             // SAFETY: the index is initialised.
             unsafe { sys::lath_index_clear(self.raw(), None, ptr::null_mut()) };
         } else {
@@ -521,7 +556,7 @@ impl<V> Iterator for Taken<'_, V> {
         // SAFETY: the word is in the index, and is looked at once. No one has a Ref.
         unsafe {
             let memory = Some(self.index.memory());
-            Some(value::leave::<V>(word).then(|| Owned::new(header_of(word), memory)))
+            Some(value::leave(word).then(|| Owned::new(header_of(word), memory)))
         }
     }
 }
@@ -535,7 +570,7 @@ impl<V> Drop for Taken<'_, V> {
 
 impl<V> Drop for Index<V> {
     fn drop(&mut self) {
-        if inline::<V>() {
+        if self.inline() {
             return;
         }
         let (values, nodes) = self.retired.end();

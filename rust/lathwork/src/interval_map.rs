@@ -16,13 +16,12 @@ use crate::code;
 use crate::common::{collected, constructors, iterated};
 use crate::error::{InsertError, Reason};
 use crate::handle::{config, no_memory, Handle};
-use crate::index::section;
 use crate::key::{keys, word, words};
 use crate::memory::{NoMemory, Options};
 use crate::own::verified;
 use crate::retired::{drop_each, Retired};
 use crate::section::Section;
-use crate::value::{self, header_of, inline, Owned};
+use crate::value::{self, header_of, number, Owned, Stored};
 use crate::{Key, KeyRange, Ref};
 
 /// Any number of intervals with a value each, for any number of threads: which of them cover a key,
@@ -52,6 +51,11 @@ pub struct IntervalMap<K: Key, V> {
 unsafe impl<K: Key, V: Send> Send for IntervalMap<K, V> {}
 // SAFETY: one thread's value is read, and dropped, by others.
 unsafe impl<K: Key, V: Send + Sync> Sync for IntervalMap<K, V> {}
+
+/// A section, if values need one while they are looked at.
+fn section<V>() -> Option<Section> {
+    (!number::<V>()).then(Section::enter)
+}
 
 impl<K: Key, V> IntervalMap<K, V> {
     constructors!("map");
@@ -99,7 +103,7 @@ impl<K: Key, V> IntervalMap<K, V> {
     where
         V: PartialEq<Q>,
     {
-        if !inline::<V>() {
+        if !number::<V>() {
             self.retired.drop_some(self.set.memory());
         }
         let exact = words(&range);
@@ -112,7 +116,7 @@ impl<K: Key, V> IntervalMap<K, V> {
         });
         // another thread may remove one that was found
         let mut same = within.filter(|there| (there.0, there.1) == (first, end));
-        same.any(|(_, _, there)| *there == *value && self.erase(first, end, there.word()))
+        same.any(|(_, _, there)| *there == *value && self.erase(first, end, there.stored().first()))
     }
 
     /// Removes one interval with this word, unless another thread has.
@@ -125,7 +129,7 @@ impl<K: Key, V> IntervalMap<K, V> {
         // SAFETY: the set is initialised; the pointer is valid; the word has left it then.
         unsafe {
             let gone = code::found(sys::lath_intervals_erase(self.set.get(), &interval));
-            if gone && value::leave::<V>(word) && !inline::<V>() {
+            if gone && !number::<V>() && value::leave(word) {
                 self.retired.push(header_of(word));
             }
             gone
@@ -137,7 +141,7 @@ impl<K: Key, V> IntervalMap<K, V> {
         for (range, value) in self {
             let (first, end) = (range.start().into_word(), range.end().into_word());
             if !keep(&range, &value) {
-                self.erase(first, end, value.word());
+                self.erase(first, end, value.stored().first());
             }
         }
     }
@@ -201,7 +205,7 @@ impl<K: Key, V> IntervalMap<K, V> {
         let result = unsafe { sys::lath_intervals_nearest(self.set.get(), word(key), &mut there) };
         code::found(result).then(|| {
             let range = keys(there.first, there.end);
-            (range, Ref::new(there.value, section))
+            (range, Ref::new(Stored::word(there.value), section))
         })
     }
 
@@ -264,7 +268,7 @@ impl<K: Key, V> Iterator for Taken<'_, K, V> {
                 sys::lath_interval_iter_all(iter, set)
             });
             let (first, end, value) = all.next()?;
-            (first, end, value.word())
+            (first, end, value.stored().first())
         };
         let interval = lath_interval { first, end, value };
         // SAFETY: the set is initialised; no one has a Ref.
@@ -272,7 +276,7 @@ impl<K: Key, V> Iterator for Taken<'_, K, V> {
             let gone = sys::lath_intervals_erase(self.0.set.get(), &interval);
             assert!(code::found(gone), "lathwork: an interval has gone");
             let memory = self.0.set.memory();
-            let last = value::leave::<V>(value) && !inline::<V>();
+            let last = !number::<V>() && value::leave(value);
             Some(last.then(|| Owned::new(header_of(value), Some(memory))))
         }
     }
@@ -280,7 +284,7 @@ impl<K: Key, V> Iterator for Taken<'_, K, V> {
 
 impl<K: Key, V> Drop for IntervalMap<K, V> {
     fn drop(&mut self) {
-        if inline::<V>() {
+        if number::<V>() {
             return;
         }
         let (values, nodes) = self.retired.end();
@@ -333,7 +337,7 @@ impl<'a, V> Iterator for Search<'a, V> {
         // SAFETY: the iterator was begun, and its set lives.
         if unsafe { sys::lath_interval_next(iter, &mut there) } == 1 {
             // the search's section began before the interval was read
-            let value = Ref::new(there.value, section::<V>());
+            let value = Ref::new(Stored::word(there.value), section::<V>());
             return Some((there.first, there.end, value));
         }
         self.iter = None;

@@ -41,6 +41,8 @@ pub struct Options {
     pub(crate) memory: Memory,
     pub(crate) flags: sys::c_uint,
     pub(crate) exact: bool,
+    /// Only of a container whose values are `Copy`.
+    pub(crate) copied: bool,
 }
 
 impl Options {

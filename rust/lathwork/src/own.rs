@@ -2,6 +2,7 @@
 //! What a caller does that alone has an index: no one has a `Ref` then.
 use alloc::format;
 use alloc::string::String;
+use core::{mem, ptr};
 
 use lathwork_sys as sys;
 use sys::lath_item;
@@ -11,7 +12,7 @@ use crate::common::stepped;
 use crate::error::Reason;
 use crate::index::Index;
 use crate::memory::NoMemory;
-use crate::value::{self, header_of, inline};
+use crate::value::{self, header_of, Stored};
 
 /// The entries of an index by value, in order, from both ends. `clone` makes the value of an entry
 /// that shares it with another one.
@@ -33,13 +34,13 @@ stepped!(impl [V] IntoEntries<V>, (u64, u64, V), |this, back| this.pop(!back));
 impl<V> Index<V> {
     /// Removes the entry at `key` and returns its value, for a caller that alone has the index.
     pub(crate) fn take_value(&mut self, key: u64, clone: fn(&V) -> V) -> Option<(u64, u64, V)> {
-        let (first, last, word) = self.take(key)?;
-        // SAFETY: the word was in the index and has left it; no one has a Ref.
+        let (first, last, stored) = self.take(key)?;
+        // SAFETY: the value was in the index and has left it; no one has a Ref.
         let value = unsafe {
-            if value::leave::<V>(word) {
-                value::from_word(word, &self.memory())
+            if self.inline() || value::leave(stored.first()) {
+                stored.take(self.copied(), &self.memory())
             } else {
-                clone(value::target(&word))
+                clone(stored.target(true))
             }
         };
         Some((first, last, value))
@@ -47,38 +48,57 @@ impl<V> Index<V> {
 
     /// Moves an entry into `to`, in the place of one that is there, for a caller that alone has
     /// both. Without memory nothing has changed. Not for entries that share a value.
-    fn hand_over(&mut self, item: &lath_item, to: &mut Index<V>) -> Result<(), NoMemory> {
+    fn hand_over(
+        &mut self,
+        item: &lath_item,
+        stored: &Stored,
+        to: &mut Index<V>,
+    ) -> Result<(), NoMemory> {
+        let stays = match (self.inline(), to.inline()) {
+            (false, false) => self.memory().is(&to.memory()),
+            (from, to) => from && to,
+        };
+        // SAFETY: the value is in one place again at the end of this function.
+        let there = unsafe {
+            if stays {
+                *stored
+            } else {
+                let value = ptr::read(stored.target::<V>(!self.inline()));
+                let made = Stored::new(value, to.copied(), &to.memory());
+                made.map_err(|value| {
+                    mem::forget(value);
+                    NoMemory
+                })?
+            }
+        };
         let mut moved = *item;
-        let stays = inline::<V>() || self.memory().is(&to.memory());
-        if !stays {
-            // SAFETY: the value is in one place again at the end of this function.
-            moved.value = unsafe { value::copy::<V>(item.value, &to.memory()) }?;
-        }
-        let mut old = lath_item::default();
+        moved.value = there.given::<V>(to.copied());
         // SAFETY: the indexes are initialised; all pointers are valid.
         let done = unsafe {
-            let result = sys::lath_index_insert_item(to.raw(), &moved, &mut old);
+            let result = sys::lath_index_insert_item(to.raw(), &moved, ptr::null_mut());
             match code::refusal(result, || Reason::Overlaps(0..=0)) {
-                Err(Reason::Overlaps(_)) => code::refusal(
-                    sys::lath_index_replace_item(to.raw(), moved.key, moved.value, &mut old),
-                    || unreachable!("replace never returns EEXIST"),
-                )
-                .map(|()| to.left(old.value)),
+                Err(Reason::Overlaps(_)) => {
+                    let (result, _, old) = Stored::filled::<V>(to.copied(), |old| {
+                        sys::lath_index_replace_item(to.raw(), moved.key, moved.value, old)
+                    });
+                    let no_other = || unreachable!("replace never returns EEXIST");
+                    code::refusal(result, no_other).map(|()| to.left(&old))
+                }
                 done => done,
             }
         };
         if done.is_err() {
-            if !stays {
-                // SAFETY: made above, and its value is in the other node.
-                unsafe { value::free::<V>(header_of(moved.value), &to.memory()) };
+            if !stays && !to.inline() {
+                // SAFETY: made above, and its value is where it was.
+                unsafe { value::free::<V>(header_of(there.first()), &to.memory()) };
             }
             return Err(NoMemory);
         }
         let taken = self.take(item.key);
         debug_assert!(taken.is_some());
-        if !stays {
+        if !stays && !self.inline() {
             // SAFETY: its value has moved.
-            unsafe { value::free::<V>(header_of(item.value), &self.memory()) };
+            unsafe { value::free::<V>(header_of(stored.first()), &self.memory()) };
         }
         Ok(())
     }
@@ -86,12 +106,16 @@ impl<V> Index<V> {
     /// Moves the entries that begin at `from` or behind it into `to`. Without memory for one it and
     /// those behind it stay.
     pub(crate) fn hand_over_from(&mut self, from: u64, to: &mut Index<V>) -> Result<(), NoMemory> {
-        let mut item = lath_item::default();
-        // SAFETY: the index is initialised; the pointer is valid.
-        while code::found(unsafe { sys::lath_index_ceiling_item(self.raw(), from, &mut item) }) {
-            self.hand_over(&item, to)?;
+        loop {
+            // SAFETY: the index is initialised; the pointer is valid.
+            let next =
+                |item: &mut _| unsafe { sys::lath_index_ceiling_item(self.raw(), from, item) };
+            let (result, item, stored) = Stored::filled::<V>(self.copied(), next);
+            if !code::found(result) {
+                return Ok(());
+            }
+            self.hand_over(&item, &stored, to)?;
         }
-        Ok(())
     }
 
     /// Checks the invariants, for tests: the first that is broken. The caller has `&mut` to the

@@ -7,6 +7,7 @@ use lathwork_sys as sys;
 
 use crate::common::{
     both_ends, collected, compared, constructors, from_array, indexed, iterated, keys_and_values,
+    of_copies,
 };
 use crate::error::InsertError;
 use crate::handle::made;
@@ -44,6 +45,7 @@ pub struct PointMap<K: Key, V> {
 
 impl<K: Key, V> PointMap<K, V> {
     constructors!("map");
+    of_copies!();
 
     /// An empty map that is made as `options` says.
     pub fn try_with(options: Options) -> Result<Self, NoMemory> {
@@ -91,7 +93,7 @@ impl<K: Key, V> PointMap<K, V> {
     /// ```
     pub fn try_insert(&self, key: K, value: V) -> Result<Ref<'_, V>, InsertError<V, K>> {
         let word = key.into_word();
-        let insert = |value| self.index.insert_word(word, word, value);
+        let insert = |stored: &_| self.index.insert_stored(word, word, stored);
         let done = self.index.insert(value, insert);
         done.map_err(InsertError::with_keys)
     }

@@ -8,16 +8,16 @@ use core::ops::RangeInclusive;
 use lathwork_sys as sys;
 
 use crate::common::{
-    both_ends, collected, compared, constructors, from_array, indexed, iterated, renamed, stepped,
+    both_ends, collected, compared, constructors, from_array, indexed, iterated, of_copies,
+    renamed, stepped,
 };
 use crate::error::{InsertError, Reason};
-use crate::index::{section, Entry, Index};
+use crate::index::{Entry, Index};
 use crate::key::{keys, word, words};
 use crate::lock::Lock;
 use crate::memory::{NoMemory, Options, Reserve};
 use crate::own::IntoEntries;
 use crate::scan::Scan;
-use crate::value::{inline, target};
 use crate::{Key, KeyRange, Ref};
 
 /// An ordered map from disjoint ranges of keys to values, for any number of threads.
@@ -57,6 +57,7 @@ fn entry<K: Key, V>((first, last, value): Entry<'_, V>) -> (RangeInclusive<K>, R
 
 impl<K: Key, V> RangeMap<K, V> {
     constructors!("map");
+    of_copies!();
 
     /// An empty map that is made as `options` says.
     pub fn try_with(options: Options) -> Result<Self, NoMemory> {
@@ -92,11 +93,12 @@ impl<K: Key, V> RangeMap<K, V> {
     pub fn insert(&self, range: impl KeyRange<K>, value: V) -> Result<(), InsertError<V, K>> {
         let (first, last, value) = Self::range_and(&range, value)?;
         self.index.drop_some();
-        let word = self.index.word(value).map_err(InsertError::with_keys)?;
+        let stored = self.index.stored(value).map_err(InsertError::with_keys)?;
         // a range of a node that is cut in two shares it, which takes two steps
-        let store = |reserve: &mut Reserve| reserve.within(|| self.index.store(first, last, word));
+        let store =
+            |reserve: &mut Reserve| reserve.within(|| self.index.store(first, last, &stored));
         let done = Reserve::change(self.index.memory(), |reserve| {
-            if inline::<V>() {
+            if self.index.inline() {
                 let _change = self.lock.shared();
                 store(reserve)
             } else {
@@ -104,8 +106,8 @@ impl<K: Key, V> RangeMap<K, V> {
                 store(reserve)
             }
         });
-        // SAFETY: a refused word is not in the index.
-        done.map_err(|reason| unsafe { self.index.refused(reason, word) }.with_keys())
+        // SAFETY: a refused value is not in the index.
+        done.map_err(|reason| unsafe { self.index.refused(reason, stored) }.with_keys())
     }
 
     /// As [`insert`](Self::insert), and what touches the range and has an equal value becomes one
@@ -123,13 +125,13 @@ impl<K: Key, V> RangeMap<K, V> {
     {
         let (first, last, value) = Self::range_and(&range, value)?;
         self.index.drop_some();
-        let word = self.index.word(value).map_err(InsertError::with_keys)?;
+        let stored = self.index.stored(value).map_err(InsertError::with_keys)?;
         // before the lock: no value is dropped under it
-        let section = section::<V>();
+        let section = self.index.section();
         let done = Reserve::change(self.index.memory(), |reserve| {
             let (mut first, mut last) = (first, last);
-            // SAFETY: the word is ours.
-            let value = unsafe { target::<V>(&word) };
+            // SAFETY: the value is ours.
+            let value: &V = unsafe { stored.target(section.is_some()) };
             let _change = self.lock.alone();
             let before = first.checked_sub(1).and_then(|key| self.index.at(key));
             let behind = last.checked_add(1).and_then(|key| self.index.at(key));
@@ -140,11 +142,11 @@ impl<K: Key, V> RangeMap<K, V> {
                     last = to;
                 }
             }
-            reserve.within(|| self.index.store(first, last, word))
+            reserve.within(|| self.index.store(first, last, &stored))
         });
         drop(section);
-        // SAFETY: a refused word is not in the index.
-        done.map_err(|reason| unsafe { self.index.refused(reason, word) }.with_keys())
+        // SAFETY: a refused value is not in the index.
+        done.map_err(|reason| unsafe { self.index.refused(reason, stored) }.with_keys())
     }
 
     /// Inserts a range, unless it overlaps one that is there. O(log n).
@@ -161,10 +163,10 @@ impl<K: Key, V> RangeMap<K, V> {
         value: V,
     ) -> Result<Ref<'_, V>, InsertError<V, K>> {
         let (first, last, value) = Self::range_and(&range, value)?;
-        let done = self.index.insert(value, |word| {
+        let done = self.index.insert(value, |stored| {
             Reserve::change(self.index.memory(), |reserve| {
                 let _change = self.lock.shared();
-                reserve.within(|| self.index.insert_word(first, last, word))
+                reserve.within(|| self.index.insert_stored(first, last, stored))
             })
         });
         done.map_err(InsertError::with_keys)

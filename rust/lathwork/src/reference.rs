@@ -10,7 +10,7 @@ use core::marker::PhantomData;
 use core::ops::Deref;
 
 use crate::section::Section;
-use crate::value;
+use crate::value::{self, Stored};
 
 /// A value in a map. What it derefs to stays valid while it lives, also if the entry is removed
 /// in the meantime. It belongs to one thread. It is compared, ordered, hashed, printed and summed as
@@ -28,30 +28,30 @@ use crate::value;
 /// being freed: drop it soon. One that is forgotten (`mem::forget`) lasts for ever, and so does what
 /// it keeps; one in a thread-local variable to the end of its thread.
 pub struct Ref<'a, V> {
-    word: u64,
+    stored: Stored,
     section: Option<Section>,
     of: PhantomData<(&'a V, *const ())>,
 }
 
 impl<V> Ref<'_, V> {
-    /// `word` is in an index, or was when `section` had begun already.
-    pub(crate) fn new(word: u64, section: Option<Section>) -> Self {
+    /// `stored` is in an index, or was when `section` had begun already; with a section it is in a node.
+    pub(crate) fn new(stored: Stored, section: Option<Section>) -> Self {
         Ref {
-            word,
+            stored,
             section,
             of: PhantomData,
         }
     }
 
-    pub(crate) fn word(&self) -> u64 {
-        self.word
+    pub(crate) fn stored(&self) -> &Stored {
+        &self.stored
     }
 
     /// Another one to the same value. As of a `std::cell::Ref`, it is called `Ref::clone(&value)`:
     /// `value.clone()` clones the value.
     #[allow(clippy::should_implement_trait)]
     pub fn clone(this: &Self) -> Self {
-        Ref::new(this.word, this.section.as_ref().map(|_| Section::enter()))
+        Ref::new(this.stored, this.section.as_ref().map(|_| Section::enter()))
     }
 }
 
@@ -60,8 +60,8 @@ impl<V> Deref for Ref<'_, V> {
 
     fn deref(&self) -> &V {
         // SAFETY: the section began while the word was in the index, and values that leave it are
-        // dropped after all sections of that time. A value in a word is a copy.
-        unsafe { value::target(&self.word) }
+        // dropped after all sections of that time. A value without a section is a copy.
+        unsafe { self.stored.target(self.section.is_some()) }
     }
 }
 

@@ -269,7 +269,7 @@ mod tests {
                         let word = value::into_node(token.clone(), &memory).unwrap();
                         // SAFETY: it was in an index, so to say.
                         unsafe {
-                            assert!(value::leave_node(word));
+                            assert!(value::leave(word));
                             retired.push(value::header_of(word));
                         }
                         if i % 7 == 0 {

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //! The entries of an index in order, from both ends.
+use alloc::vec::Vec;
+
 use lathwork_sys as sys;
 use sys::lath_item;
 
-use crate::index::{section, Entry, Index, AHEAD};
+use crate::index::{Entry, Index, AHEAD};
 use crate::key::last_of;
 use crate::section::Section;
+use crate::value::{value_size, Stored};
 use crate::Ref;
 
 /// What was copied ahead at one end: the items of an index, the words of a set.
@@ -52,6 +55,8 @@ pub(crate) struct Scan<'a, V> {
     _section: Option<Section>,
     front: Ahead<lath_item>,
     back: Ahead<lath_item>,
+    /// Their values, if one has more than a word.
+    words: [Vec<u64>; 2],
     /// The first and the last key at which the entries begin that are still to come.
     keys: Option<(u64, u64)>,
 }
@@ -61,9 +66,10 @@ impl<V> Index<V> {
     pub(crate) fn scan(&self, keys: Option<(u64, u64)>) -> Scan<'_, V> {
         Scan {
             index: self,
-            _section: section::<V>(),
+            _section: self.section(),
             front: Ahead::new(),
             back: Ahead::new(),
+            words: [Vec::new(), Vec::new()],
             keys,
         }
     }
@@ -74,11 +80,27 @@ impl<V> Index<V> {
     }
 }
 
+/// Gives `AHEAD` items room for values that have more than a word.
+unsafe fn room<V>(copied: bool, words: &mut Vec<u64>, items: *mut lath_item) {
+    let each = value_size::<V>() / 8;
+    if copied && each > 0 {
+        words.resize(each * AHEAD, 0);
+        for i in 0..AHEAD {
+            (*items.add(i)).value = words.as_mut_ptr().add(each * i) as usize as u64;
+        }
+    }
+}
+
 impl<'a, V> Scan<'a, V> {
-    fn entry(&mut self, item: lath_item) -> Option<Entry<'a, V>> {
+    fn entry(&self, item: lath_item) -> Option<Entry<'a, V>> {
+        // SAFETY: it was copied, and its words are still there.
+        let stored = unsafe { Stored::of::<V>(&item, self.index.copied()) };
         // the scan's section began before the item was read
-        let value = Ref::new(item.value, section::<V>());
-        Some((item.key, last_of(&item), value))
+        Some((
+            item.key,
+            last_of(&item),
+            Ref::new(stored, self.index.section()),
+        ))
     }
 }
 
@@ -87,9 +109,13 @@ impl<'a, V> Iterator for Scan<'a, V> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let (from, last) = self.keys?;
-        let index = self.index.raw();
+        let (index, copied) = (self.index.raw(), self.index.copied());
+        let words = &mut self.words[0];
         // SAFETY: the index is initialised; the pointers are valid.
-        let scan = |items| unsafe { sys::lath_index_scan(index, from, last, items, AHEAD, &mut 0) };
+        let scan = |items| unsafe {
+            room::<V>(copied, words, items);
+            sys::lath_index_scan(index, from, last, items, AHEAD, &mut 0)
+        };
         let item = self.front.next(scan).filter(|item| item.key <= last);
         // behind the range: what is cut of it meanwhile is not seen as another one
         let next = item.and_then(|item| last_of(&item).checked_add(1));
@@ -103,10 +129,13 @@ impl<'a, V> Iterator for Scan<'a, V> {
 impl<V> DoubleEndedIterator for Scan<'_, V> {
     fn next_back(&mut self) -> Option<Self::Item> {
         let (from, last) = self.keys?;
-        let index = self.index.raw();
+        let (index, copied) = (self.index.raw(), self.index.copied());
+        let words = &mut self.words[1];
         // SAFETY: likewise.
-        let scan =
-            |items| unsafe { sys::lath_index_scan_back(index, last, from, items, AHEAD, &mut 0) };
+        let scan = |items| unsafe {
+            room::<V>(copied, words, items);
+            sys::lath_index_scan_back(index, last, from, items, AHEAD, &mut 0)
+        };
         let item = self.back.next(scan).filter(|item| item.key >= from);
         let before = item.and_then(|item| item.key.checked_sub(1));
         self.keys = before

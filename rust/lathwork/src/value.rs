@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-//! Values as words. An entry of the C library has 64 bits for its value: a number or a value
-//! without bytes is in them, and any other value is in a node, separate memory that the word is
-//! the address of.
+//! Values as words. An entry of the C library has 64 bits for its value, or as many as an index is
+//! made with, 512 at most: a `Copy` value or one without bytes is in them, and any other value is in a
+//! node, separate memory that the word is the address of.
 use core::alloc::Layout;
 use core::any::TypeId;
 use core::marker::PhantomData;
-use core::mem::{self, needs_drop, size_of};
+use core::mem::{self, align_of, needs_drop, size_of, MaybeUninit};
 use core::ptr::{self, addr_of, addr_of_mut, NonNull};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
@@ -52,9 +52,10 @@ fn id_of<V>() -> TypeId {
     unsafe { mem::transmute::<&dyn Named, &(dyn Named + 'static)>(name) }.id()
 }
 
-/// Whether values of this type are in words. They are plain bits: they have no drop, no padding and
-/// nothing that changes through a shared reference, so a copy does as well as the original.
-pub(crate) fn inline<V>() -> bool {
+/// Whether values of this type are in words everywhere. They are plain bits: they have no drop, no
+/// padding and nothing that changes through a shared reference, so a copy does as well as the
+/// original.
+pub(crate) fn number<V>() -> bool {
     let id = id_of::<V>();
     if size_of::<V>() == 0 {
         return !needs_drop::<V>();
@@ -65,9 +66,145 @@ pub(crate) fn inline<V>() -> bool {
     any_of!(u8 u16 u32 u64 usize i8 i16 i32 i64 isize f32 f64 bool char)
 }
 
-/// The bytes of a word that hold its lowest bits.
+/// Whether values of this type, if they are `Copy`, fit an index.
+pub(crate) fn fits<V>() -> bool {
+    size_of::<V>() <= size_of::<Stored>() && align_of::<V>() <= 8
+}
+
+/// lath_config.value_size of an index of values that fit.
+pub(crate) fn value_size<V>() -> usize {
+    match size_of::<V>() {
+        0..=8 => 0,
+        size => (size + 7) / 8 * 8,
+    }
+}
+
+/// What an index has for a value: its words, or the address of its node, in the first word. Bytes
+/// behind these are nothing. `copied`: the index has values of V in words, as they are `Copy` and fit.
+#[derive(Clone, Copy)]
+pub(crate) struct Stored(MaybeUninit<[u64; 8]>);
+
+/// Whether a value has several words.
+fn long<V>(copied: bool) -> bool {
+    copied && size_of::<V>() > size_of::<u64>() && fits::<V>()
+}
+
+impl Stored {
+    pub(crate) fn word(word: u64) -> Self {
+        let mut stored = Stored(MaybeUninit::uninit());
+        // SAFETY: it is there.
+        unsafe { stored.place().write(word) };
+        stored
+    }
+
+    /// The value as an index has it, or back if there is no memory for a node.
+    pub(crate) fn new<V>(value: V, copied: bool, memory: &Memory) -> Result<Self, V> {
+        if !copied || number::<V>() {
+            return into_word(value, memory).map(Stored::word);
+        }
+        let mut stored = Stored(MaybeUninit::zeroed());
+        let at = low_bytes(stored.place(), size_of::<V>()) as *mut V;
+        // SAFETY: it has room. C reads the words, as some bytes may be between parts of the value, of
+        // which Rust must not make numbers.
+        unsafe {
+            ptr::copy_nonoverlapping((&value as *const V).cast::<u8>(), at.cast(), size_of::<V>());
+            mem::forget(value);
+            if !long::<V>(copied) {
+                stored = Stored::word(sys::lathwork_sys_word(stored.place()));
+            }
+        }
+        Ok(stored)
+    }
+
+    /// What a call of the library fills in: an item, and the value of it.
+    pub(crate) fn filled<V>(
+        copied: bool,
+        call: impl FnOnce(&mut sys::lath_item) -> sys::c_int,
+    ) -> (sys::c_int, sys::lath_item, Self) {
+        let mut stored = Stored(MaybeUninit::uninit());
+        let mut item = sys::lath_item::default();
+        if long::<V>(copied) {
+            item.value = stored.place() as usize as u64;
+        }
+        let code = call(&mut item);
+        if !long::<V>(copied) {
+            stored = Stored::word(item.value);
+        }
+        (code, item, stored)
+    }
+
+    /// What the call `lath_index_get` fills in.
+    pub(crate) fn got(call: impl FnOnce(*mut u64) -> bool) -> Option<Self> {
+        let mut stored = Stored(MaybeUninit::uninit());
+        call(stored.place()).then_some(stored)
+    }
+
+    /// The value of an item that a call has filled in.
+    ///
+    /// # Safety
+    ///
+    /// The item is of such an index, and its value is where the call has put it.
+    pub(crate) unsafe fn of<V>(item: &sys::lath_item, copied: bool) -> Self {
+        if !long::<V>(copied) {
+            return Stored::word(item.value);
+        }
+        let (from, mut stored) = (
+            item.value as usize as *const u64,
+            Stored(MaybeUninit::uninit()),
+        );
+        ptr::copy_nonoverlapping(from, stored.place(), value_size::<V>() / 8);
+        stored
+    }
+
+    fn place(&mut self) -> *mut u64 {
+        self.0.as_mut_ptr().cast()
+    }
+
+    /// As the `value` that a call of the library reads, while this stays where it is.
+    pub(crate) fn given<V>(&self, copied: bool) -> u64 {
+        if long::<V>(copied) {
+            self.0.as_ptr() as usize as u64
+        } else {
+            self.first()
+        }
+    }
+
+    /// The word, or the address of the node.
+    pub(crate) fn first(&self) -> u64 {
+        // SAFETY: the first word is always there.
+        unsafe { self.0.as_ptr().cast::<u64>().read() }
+    }
+
+    /// The value.
+    ///
+    /// # Safety
+    ///
+    /// As of `target`; `in_node` says whether it is in a node, unless it is a number.
+    pub(crate) unsafe fn target<V>(&self, in_node: bool) -> &V {
+        let words = self.0.as_ptr().cast::<u64>();
+        if in_node || number::<V>() {
+            target(&*words)
+        } else {
+            &*low_bytes(words, size_of::<V>()).cast()
+        }
+    }
+
+    /// Takes the value, and frees its node.
+    ///
+    /// # Safety
+    ///
+    /// As of `from_word`.
+    pub(crate) unsafe fn take<V>(&self, copied: bool, memory: &Memory) -> V {
+        if copied {
+            return ptr::read(self.target(false));
+        }
+        from_word(self.first(), memory)
+    }
+}
+
+/// The bytes of a word that hold its lowest bits; those of more than a word begin there.
 fn low_bytes(word: *const u64, size: usize) -> *const u8 {
-    let first = if cfg!(target_endian = "big") {
+    let first = if cfg!(target_endian = "big") && size < 8 {
         8 - size
     } else {
         0
@@ -77,7 +214,7 @@ fn low_bytes(word: *const u64, size: usize) -> *const u8 {
 
 /// The value as a word, or back if there is no memory for a node.
 pub(crate) fn into_word<V>(value: V, memory: &Memory) -> Result<u64, V> {
-    if inline::<V>() {
+    if number::<V>() {
         let (mut word, size) = (0u64, size_of::<V>());
         if size > 0 {
             let low = low_bytes(addr_of_mut!(word), size) as *mut u8;
@@ -116,7 +253,7 @@ pub(crate) fn into_node<V>(value: V, memory: &Memory) -> Result<u64, V> {
 /// The word comes from `into_word`, and its value is neither taken nor dropped while the result is
 /// used.
 pub(crate) unsafe fn target<V>(word: &u64) -> &V {
-    if !inline::<V>() {
+    if !number::<V>() {
         &*node_value(*word)
     } else if size_of::<V>() == 0 {
         &*NonNull::<V>::dangling().as_ptr()
@@ -151,7 +288,7 @@ pub(crate) unsafe fn warm(words: impl Iterator<Item = u64>) {
 ///
 /// The word comes from `into_word` with this memory, it has one use, and nothing uses it any more.
 pub(crate) unsafe fn from_word<V>(word: u64, memory: &Memory) -> V {
-    if inline::<V>() {
+    if number::<V>() {
         return ptr::read(target::<V>(&word));
     }
     from_node(word, memory)
@@ -177,19 +314,6 @@ pub(crate) unsafe fn node_value<V>(word: u64) -> *const V {
     addr_of!((*node_of::<V>(word)).value)
 }
 
-/// Copies a value into a node of another memory; afterwards the caller frees one of the two.
-///
-/// # Safety
-///
-/// The word comes from `into_word`, is of a node, has one use, and nothing uses it any more.
-pub(crate) unsafe fn copy<V>(word: u64, memory: &Memory) -> Result<u64, NoMemory> {
-    let value = ptr::read(node_value::<V>(word));
-    into_word(value, memory).map_err(|value| {
-        mem::forget(value);
-        NoMemory
-    })
-}
-
 /// Frees a node without its value.
 ///
 /// # Safety
@@ -199,33 +323,22 @@ pub(crate) unsafe fn free<V>(node: *mut Header, memory: &Memory) {
     memory.free(node.cast(), Layout::new::<Node<V>>());
 }
 
-/// One more entry has the word.
+/// One more entry has the word of a node.
 ///
 /// # Safety
 ///
 /// The word is in an index and does not leave it in the meantime.
-pub(crate) unsafe fn share<V>(word: u64) {
-    if !inline::<V>() {
-        (*header_of(word)).uses.fetch_add(1, Ordering::Relaxed);
-    }
+pub(crate) unsafe fn share(word: u64) {
+    (*header_of(word)).uses.fetch_add(1, Ordering::Relaxed);
 }
 
-/// An entry with this word has left its index. Returns whether it was the last one; then the value
-/// is the caller's.
+/// An entry with this word of a node has left its index. Returns whether it was the last one; then
+/// the value is the caller's.
 ///
 /// # Safety
 ///
 /// The word was in the index.
-pub(crate) unsafe fn leave<V>(word: u64) -> bool {
-    inline::<V>() || leave_node(word)
-}
-
-/// The same for a word of `into_node`.
-///
-/// # Safety
-///
-/// As of `leave`.
-pub(crate) unsafe fn leave_node(word: u64) -> bool {
+pub(crate) unsafe fn leave(word: u64) -> bool {
     (*header_of(word)).uses.fetch_sub(1, Ordering::AcqRel) == 1
 }
 
@@ -304,12 +417,35 @@ mod tests {
 
     fn same<V: PartialEq + core::fmt::Debug + Clone>(values: &[V], in_words: bool) {
         let memory = Memory::default();
-        assert_eq!(inline::<V>(), in_words);
+        assert_eq!(number::<V>(), in_words);
         for v in values {
             let word = into_word(v.clone(), &memory).ok().unwrap();
             assert_eq!(unsafe { target::<V>(&word) }, v);
             assert_eq!(&unsafe { from_word::<V>(word, &memory) }, v);
         }
+    }
+
+    fn copied<V: PartialEq + core::fmt::Debug + Copy>(values: &[V], size: usize) {
+        let memory = Memory::default();
+        assert!(fits::<V>() && value_size::<V>() == size);
+        for v in values {
+            let stored = Stored::new(*v, true, &memory).ok().unwrap();
+            assert_eq!(unsafe { stored.target::<V>(false) }, v);
+            assert_eq!(&unsafe { stored.take::<V>(true, &memory) }, v);
+        }
+    }
+
+    #[test]
+    #[cfg(not(miri))]
+    fn copies_are_in_words() {
+        copied(&[(7u8, 1u32)], 0); // some bytes are of no part
+        copied(&[Some(5u32), None], 0);
+        copied(&[&5, &6], 0);
+        copied(&["text", ""], 16);
+        copied(&[(7u8, 1u64 << 40)], 16);
+        copied(&[[7u8; 17]], 24);
+        copied(&[[1u64, 2, 3, 4, 5, 6, 7, 8]], 64);
+        assert!(!fits::<[u8; 65]>());
     }
 
     #[test]
@@ -349,10 +485,10 @@ mod tests {
         let memory = Memory::default();
         let one = Arc::new(7);
         let word = into_word(one.clone(), &memory).unwrap();
-        unsafe { share::<Arc<i32>>(word) };
-        assert!(!unsafe { leave::<Arc<i32>>(word) });
+        unsafe { share(word) };
+        assert!(!unsafe { leave(word) });
         assert_eq!(Arc::strong_count(&one), 2);
-        assert!(unsafe { leave::<Arc<i32>>(word) });
+        assert!(unsafe { leave(word) });
         drop(unsafe { Owned::<Arc<i32>>::new(header_of(word), Some(memory)) });
         assert_eq!(Arc::strong_count(&one), 1);
     }
