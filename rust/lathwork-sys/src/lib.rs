@@ -325,6 +325,11 @@ extern "C" {
     pub fn lath_version() -> *const c_char;
 
     pub fn lath_index_init(index: *mut lath_index, config: *const lath_config) -> c_int;
+    pub fn lath_index_clone(
+        copy: *mut lath_index,
+        index: *mut lath_index,
+        config: *const lath_config,
+    ) -> c_int;
     pub fn lath_index_fini(index: *mut lath_index, each: lath_item_fn, arg: *mut c_void);
     pub fn lath_index_clear(index: *mut lath_index, each: lath_item_fn, arg: *mut c_void) -> i64;
     pub fn lath_index_insert_item(

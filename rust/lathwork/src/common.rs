@@ -37,11 +37,16 @@ macro_rules! constructors {
 macro_rules! collected {
     (
         $(#[$doc:meta])* impl [$($of:tt)*] $name:ty, of [$($more:tt)*] $entry:ty,
-        clone [$($cloned:tt)*] $copy:expr
+        clone [$($cloned:tt)*] $copy:expr $(, or $whole:ident)?
     ) => {
         impl<$($cloned)*> Clone for $name {
             /// A map of the same options. Another thread may change this one during the call.
             fn clone(&self) -> Self {
+                $(
+                    if let Some(map) = self.$whole() {
+                        return map;
+                    }
+                )?
                 let map = crate::handle::made(Self::try_with(self.options));
                 (&map).extend(self.iter().map($copy));
                 map
@@ -321,6 +326,7 @@ macro_rules! stepped {
         impl<$($of)*> Iterator for $name {
             type Item = $item;
 
+            #[inline]
             fn next(&mut self) -> Option<Self::Item> {
                 let step: fn(&mut Self, bool) -> Option<Self::Item> = $step;
                 step(self, false)

@@ -10,7 +10,7 @@ use sys::lath_item;
 
 use crate::code;
 use crate::error::{InsertError, Reason};
-use crate::handle::{config, no_memory, Handle};
+use crate::handle::{config, made, no_memory, Handle};
 use crate::key::last_of;
 use crate::memory::{Memory, NoMemory, Options};
 use crate::retired::{drop_each, Retired};
@@ -95,14 +95,32 @@ impl<V> Gone<V> {
 
 impl<V> Index<V> {
     pub(crate) fn new(layout: sys::c_int, options: &Options) -> Result<Self, NoMemory> {
+        // SAFETY: both pointers are valid.
+        Self::by(layout, options, |index, config| unsafe {
+            sys::lath_index_init(index, config)
+        })
+    }
+
+    /// One of the same items, if their values are in words: leaf by leaf.
+    pub(crate) fn copy(&self, layout: sys::c_int, options: &Options) -> Option<Self> {
+        // SAFETY: likewise, and this index is initialised.
+        let clone = |index, config: &_| unsafe { sys::lath_index_clone(index, self.raw(), config) };
+        self.inline()
+            .then(|| made(Self::by(layout, options, clone)))
+    }
+
+    fn by(
+        layout: sys::c_int,
+        options: &Options,
+        init: impl FnOnce(*mut sys::lath_index, &sys::lath_config) -> sys::c_int,
+    ) -> Result<Self, NoMemory> {
         let copied = options.copied && value::fits::<V>();
         let init = |index, nodes| {
             let mut config = config(layout, options.flags, nodes);
             if copied {
                 config.value_size = value::value_size::<V>();
             }
-            // SAFETY: both pointers are valid.
-            unsafe { sys::lath_index_init(index, &config) }
+            init(index, &config)
         };
         Ok(Index {
             index: Handle::new(options.memory, init).map_err(no_memory)?,

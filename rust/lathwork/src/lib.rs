@@ -37,7 +37,8 @@
 //! # Values
 //!
 //! A value has any type. Numbers, `bool`, `char` and types without bytes are in the 64-bit word of
-//! an entry; any other value is in its own memory with 32 bytes before it, so a `Box` around it
+//! an entry; `Copy` values of up to 64 bytes are in the leaves of a map that is made by
+//! [`PointMap::of_copies`] or [`RangeMap::of_copies`]; any other value is in its own memory with 32 bytes before it, so a `Box` around it
 //! is of no use. A read returns a [`Ref`], which derefs to the value. While a thread has a [`Ref`]
 //! to a value in its own memory, what was removed since then is not dropped (an RCU read-side
 //! critical section): keep it for a short time. Removed values are dropped by later removals, by

@@ -166,6 +166,16 @@ impl<K: Key, V> PointMap<K, V> {
     }
 
     indexed!((K, Ref<'_, V>), entry);
+
+    /// A copy of a map whose values are in words.
+    fn whole(&self) -> Option<Self> {
+        Some(PointMap {
+            index: self.index.copy(sys::LATH_POINTS, &self.options)?,
+            options: self.options,
+            of: PhantomData,
+        })
+    }
+
     keys_and_values!(K, Ref<'_, V>);
 
     /// Removes `key`. Its value is dropped when no thread has a [`Ref`] to it.
@@ -321,7 +331,7 @@ compared!(PointMap [K: Key] [] index.all());
 
 collected!(
     impl [K: Key, V] PointMap<K, V>, of [] (K, V),
-    clone [K: Key, V: Clone] |(key, value)| (key, (*value).clone())
+    clone [K: Key, V: Clone] |(key, value)| (key, (*value).clone()), or whole
 );
 from_array!(impl [K: Key, V] PointMap<K, V>, of (K, V));
 iterated!(impl [K: Key, V] PointMap<K, V>, Points<'a, K, V>);

@@ -40,7 +40,7 @@ use crate::{Key, KeyRange, Ref};
 ///
 /// A range has at most 2^64 - 1 keys.
 ///
-/// Reads take no lock. `insert` of a value that is in a word (see [the crate](crate#values)),
+/// Reads take no lock. `insert` of a value that is in the leaves (see [the crate](crate#values)),
 /// `try_insert`, `replace`, `remove_starting` and `remove_covering` run concurrently. The others
 /// that change the map, `insert` of other values, `remove`, `insert_merged` and `pop_...`, run one
 /// at a time, and wait for those that are in progress.
@@ -173,6 +173,17 @@ impl<K: Key, V> RangeMap<K, V> {
     }
 
     indexed!((RangeInclusive<K>, Ref<'_, V>), entry);
+
+    /// A copy of a map whose values are in words.
+    fn whole(&self) -> Option<Self> {
+        Some(RangeMap {
+            index: self.index.copy(sys::LATH_RANGES, &self.options)?,
+            lock: Lock::new(),
+            options: self.options,
+            of: PhantomData,
+        })
+    }
+
     renamed!(get_range(key: K) is get_key_value, Option<(RangeInclusive<K>, Ref<'_, V>)>;);
 
     /// Removes these keys: ranges within them go, those that they meet in part are cut. A range
@@ -387,7 +398,7 @@ collected!(
     ///
     /// If a range has 2^64 keys.
     impl [K: Key, V] RangeMap<K, V>, of [R: KeyRange<K>,] (R, V),
-    clone [K: Key, V: Clone] |(range, value)| (range, (*value).clone())
+    clone [K: Key, V: Clone] |(range, value)| (range, (*value).clone()), or whole
 );
 from_array!(impl [K: Key, R: KeyRange<K>, V] RangeMap<K, V>, of (R, V));
 iterated!(impl [K: Key, V] RangeMap<K, V>, Ranges<'a, K, V>);

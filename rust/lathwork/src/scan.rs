@@ -92,6 +92,7 @@ unsafe fn room<V>(copied: bool, words: &mut Vec<u64>, items: *mut lath_item) {
 }
 
 impl<'a, V> Scan<'a, V> {
+    #[inline(always)]
     fn entry(&self, item: lath_item) -> Option<Entry<'a, V>> {
         // SAFETY: it was copied, and its words are still there.
         let stored = unsafe { Stored::of::<V>(&item, self.index.copied()) };
@@ -107,6 +108,7 @@ impl<'a, V> Scan<'a, V> {
 impl<'a, V> Iterator for Scan<'a, V> {
     type Item = Entry<'a, V>;
 
+    #[inline(always)] // what is copied of a Ref is few bytes then
     fn next(&mut self) -> Option<Self::Item> {
         let (from, last) = self.keys?;
         let (index, copied) = (self.index.raw(), self.index.copied());
