@@ -35,7 +35,7 @@ int main() {
                        "offset seen by the reader");
     });
     for (std::uint64_t i = 0; i < blocks; i++)
-        expect(offset_at.insert_or_assign(i * seconds, i * block).inserted, "insert");
+        expect(offset_at.insert_or_assign(i * seconds, i * block).second, "insert");
     reader.join();
 
     auto entry = offset_at.floor(1234);

@@ -15,7 +15,10 @@ public:
     bool set(std::uint64_t id, std::string name) {
         return bool(map_.insert_or_assign(id, std::move(name))); // false: no memory
     }
-    std::string get(std::uint64_t id) const { return map_.find(id).value_or("nobody"); }
+    std::string get(std::uint64_t id) const {
+        auto at = map_.find(id);
+        return at == map_.end() ? "nobody" : at->second;
+    }
     std::string at_or_before(std::uint64_t id) const {
         auto entry = map_.floor(id);
         return entry ? entry->second : "nobody";

@@ -227,7 +227,7 @@ void run_point_tape(unsigned seed, std::uint64_t space, int steps) {
         T value = value_of<T>(static_cast<std::uint64_t>(step));
         switch (random() % 8) {
         case 0:
-            REQUIRE(map.insert_or_assign(key, value).inserted ==
+            REQUIRE(map.insert_or_assign(key, value).second ==
                     m.insert_or_assign(key, value).second);
             break;
         case 1: {
@@ -252,7 +252,10 @@ void run_point_tape(unsigned seed, std::uint64_t space, int steps) {
         }
         key = random() % space;
         auto found = m.find(key), above = m.upper_bound(key);
-        REQUIRE(map.find(key) == (found == m.end() ? std::nullopt : std::optional(found->second)));
+        auto at = map.find(key);
+        REQUIRE((at == map.end()) == (found == m.end()));
+        if (at)
+            REQUIRE(at->second == found->second);
         auto it = map.upper_bound(key);
         REQUIRE((it == map.end()) == (above == m.end()));
         if (above != m.end())

@@ -221,15 +221,15 @@ TEST_CASE("point_map of numbers") {
     CHECK(m.insert(UINT64_MAX, 3));
     auto taken = m.insert(10, 4);
     CHECK(taken.error == -EEXIST);
-    CHECK(m.find(10) == 1);
+    CHECK(m.at(10) == 1);
     CHECK_FALSE(m.find(11));
     CHECK(m.contains(UINT64_MAX));
     auto assigned = m.insert_or_assign(10, 5);
     CHECK(assigned);
-    CHECK_FALSE(assigned.inserted);
+    CHECK_FALSE(assigned.second);
     CHECK(*assigned.old == 1);
-    CHECK(m.insert_or_assign(20, 2).inserted);
-    CHECK(m.find(10) == 5);
+    CHECK(m.insert_or_assign(20, 2).second);
+    CHECK(m.at(10) == 5);
     CHECK(*m.replace(10, 1).old == 5);
     CHECK(m.replace(11, 1).error == -ENOENT);
     CHECK(m.visit(20, [](std::uint64_t v) { CHECK(v == 2); }));
@@ -283,7 +283,6 @@ TEST_CASE("point_map: batches") {
     CHECK(m.empty());
     number_points moved = std::move(m);
     CHECK(m.erase_batch(keys) == 0);
-    CHECK(m.insert_or_assign(1, 1).error == -ENOMEM);
     CHECK(m.lower_bound(0) == m.end());
     CHECK(m.within(0, 10).empty());
 }
@@ -296,10 +295,10 @@ TEST_CASE("point_map: boxed values live as long as they must and no longer") {
     {
         point_map<std::uint64_t, counted> m(how);
         for (int i = 0; i < 100; i++)
-            CHECK(m.insert_or_assign(static_cast<std::uint64_t>(i % 50), counted(i)).inserted ==
+            CHECK(m.insert_or_assign(static_cast<std::uint64_t>(i % 50), counted(i)).second ==
                   (i < 50));
         CHECK(m.insert(7, counted(0)).error == -EEXIST);
-        CHECK(m.find(7)->payload[0] == 57);
+        CHECK(m.find(7)->second.payload[0] == 57);
         CHECK(m.erase(8));
         CHECK(m.erase_range(10, 15) == 5);
         int sum = 0;
@@ -310,7 +309,7 @@ TEST_CASE("point_map: boxed values live as long as they must and no longer") {
         CHECK(counted::alive == 44);
         memory.fail_from = memory.calls;
         CHECK(m.insert_or_assign(7, counted(1)).error == -ENOMEM);
-        CHECK(m.find(7)->payload[0] == 57);
+        CHECK(m.find(7)->second.payload[0] == 57);
     }
     CHECK(counted::alive == 0);
     CHECK(memory.bytes == 0);
@@ -329,7 +328,7 @@ TEST_CASE("point_map: insert_or_assign by several threads loses no value") {
                     erased += m.erase(key).has_value();
                 } else {
                     auto done = m.insert_or_assign(key, counted(i));
-                    inserted += done.inserted;
+                    inserted += done.second;
                     bad += !done;
                 }
             }
@@ -628,12 +627,13 @@ TEST_CASE("a step beyond the end stops the program") {
     point_map<int, int> points{{1, 10}, {2, 20}};
     CHECK(aborts([&] { (void)++ranges.end(); }));
     CHECK(aborts([&] { (void)++points.end(); }));
-#ifndef _LIBCPP_VERSION // there it does not compile
-    CHECK(aborts([&] { (void)std::prev(ranges.end()); }));
-    CHECK(aborts([&] { (void)std::prev(points.end()); }));
-    CHECK(aborts([&] { (void)std::prev(points.begin()); }));
-#endif
-    CHECK_FALSE(aborts([&] { (void)std::ranges::prev(points.end()); }));
+    CHECK(std::prev(ranges.end())->value == 1);
+    CHECK(std::prev(points.end(), 2) == points.begin());
+    auto at = points.end();
+    std::advance(at, -1);
+    CHECK(at->first == 2);
+    CHECK(std::next(points.begin()) == at);
+    CHECK(std::distance(points.begin(), points.end()) == 2);
 }
 
 TEST_CASE("readers beside a writer never see a dead value") {

@@ -20,6 +20,8 @@ int main() {
     range_map<int> ranges;
     read_section inside(map);
     int got = map[1] + map.at(1) + *map.find(inside, 1);
+    point_map<int, std::string> names;
+    [[maybe_unused]] auto kept = map[1]; // has no use
     for (auto& [key, value] : map) // copies, which live as long as the loop's body
         got += key + value;
 #if WRONG == 1
@@ -33,8 +35,7 @@ int main() {
 #elif WRONG == 5
     map.begin()->second = 1;
 #elif WRONG == 6
-    point_map<int, std::string> texts;
-    *texts.find(inside, 1) = "2";
+    *names.find(inside, 1) = "2";
 #elif WRONG == 7
     *map.erase(1) = 2;
 #elif WRONG == 8
@@ -45,6 +46,20 @@ int main() {
     texts.insert_or_assign(1, 2, "text");
 #elif WRONG == 10
     bool done = map.replace(1, 2); // was 0 for done
+#elif WRONG == 11
+    got = kept;
+#elif WRONG == 12
+    map[2] = kept;
+#elif WRONG == 13
+    kept = 5;
+#elif WRONG == 14
+    names.at(1) += "er";
+#elif WRONG == 15
+    names.find(1)->second.push_back('b');
+#elif WRONG == 16
+    *ranges.find(1) = 2;
+#elif WRONG == 17
+    auto& place = map[1];
 #endif
     return got;
 }

@@ -92,8 +92,8 @@ void same_place(const Map& map, typename Map::iterator a, const model_of<Map>& m
         REQUIRE(*a == *b);
     if (b == model.begin())
         REQUIRE(a == map.begin());
-    else
-        REQUIRE(*std::ranges::prev(a) == *std::prev(b));
+    else if (b != model.end() || a == map.end())
+        REQUIRE(*std::prev(a) == *std::prev(b));
 }
 
 } // namespace
@@ -130,7 +130,7 @@ TEST_CASE_TEMPLATE("beside a std::map", Map, MAPS) {
             auto it = model.find(k);
             auto done = map.insert_or_assign(k, v);
             REQUIRE(done);
-            REQUIRE(done.inserted == (it == model.end()));
+            REQUIRE(done.second == (it == model.end()));
             REQUIRE(done.old.has_value() == (it != model.end()));
             if (done.old)
                 REQUIRE(*done.old == it->second);
@@ -173,8 +173,7 @@ TEST_CASE_TEMPLATE("beside a std::map", Map, MAPS) {
         REQUIRE(map.contains(k) == model.contains(k));
         REQUIRE(map.count(k) == model.count(k));
         auto found = model.find(k);
-        REQUIRE(map.find(k) ==
-                (found == model.end() ? std::nullopt : std::optional(found->second)));
+        same_place(map, map.find(k), model, found);
         auto [a, b] = map.equal_range(k);
         same_place(map, a, model, model.lower_bound(k));
         same_place(map, b, model, model.upper_bound(k));
@@ -241,14 +240,15 @@ TEST_CASE_TEMPLATE("construction, copies, moves, comparison, swap", Map, MAPS) {
     same(copy, {c});
     Map moved(std::move(range));
     same(moved, {a, b, c});
-    CHECK(range.error() == -ENOMEM);
+    CHECK(range.error() == 0);
     same(range, {});
-    CHECK(range.insert(a).error == -ENOMEM);
-    CHECK(range.insert_or_assign(a.first, a.second).error == -ENOMEM);
-    CHECK(range.update(a.first, [](const V& v) { return v; }).error == -ENOMEM);
+    CHECK(range.update(a.first, [](const V& v) { return v; }).error == -ENOENT);
     CHECK_FALSE(range.erase(a.first));
     CHECK(range.erase_range(a.first, b.first) == 0);
     CHECK_FALSE(range.find(a.first));
+    CHECK(range.insert(a).second); // as one that is new
+    CHECK(range.at(a.first) == a.second);
+    CHECK(moved.size() == 3);
     range = std::move(moved);
     same(range, {a, b, c});
     swap(range, copy);
@@ -277,20 +277,20 @@ TEST_CASE_TEMPLATE("insert, extract, merge and erase in their forms", Map, MAPS)
                       std::forward_as_tuple(value<V>(5))));
     auto node = map.extract(key<K>(5));
     REQUIRE(node);
-    CHECK(node->first == key<K>(5));
-    CHECK(node->second == value<V>(5));
+    CHECK(node.key() == key<K>(5));
+    CHECK(node.mapped() == value<V>(5));
     CHECK_FALSE(map.extract(key<K>(5)));
-    node->first = key<K>(6);
+    node.key() = key<K>(6);
     CHECK(map.insert(std::move(node)));
-    CHECK(map.insert(map.extract(key<K>(9)))); // nothing is inserted
+    CHECK_FALSE(map.insert(map.extract(key<K>(9))).inserted);
     std::vector<entry> more{c, entry(key<K>(7), value<V>(7))};
     std::copy(more.begin(), more.end(), std::inserter(map, map.end()));
     CHECK(map.size() == 6);
 
     Map other{entry(key<K>(7), value<V>(70)), entry(key<K>(8), value<V>(8))};
     CHECK(map.merge(other));
-    CHECK(map.find(key<K>(7)) == value<V>(7));
-    CHECK(map.find(key<K>(8)) == value<V>(8));
+    CHECK(map.at(key<K>(7)) == value<V>(7));
+    CHECK(map.at(key<K>(8)) == value<V>(8));
     same(other, {entry(key<K>(7), value<V>(70))});
     CHECK(map.merge(Map{entry(key<K>(10), value<V>(10))}));
     CHECK(map.size() == 8);
@@ -354,7 +354,7 @@ TEST_CASE("keys at the ends of their types") {
     CHECK(colours.rbegin()->first == colour::blue);
     point_map<std::string, int> texts{{"", 1}, {std::string("\0", 1), 2}, {"a", 3}};
     CHECK(texts.begin()->first.empty());
-    CHECK(texts.find(std::string_view("a")) == 3); // no std::string is made
+    CHECK(texts.find(std::string_view("a"))->second == 3); // no std::string is made
     point_map<std::string_view, int> views{{"beta", 2}, {"alpha", 1}};
     CHECK(views.begin()->first == "alpha");
     point_map<std::chrono::milliseconds, int> waits;
@@ -364,8 +364,8 @@ TEST_CASE("keys at the ends of their types") {
 
 TEST_CASE("places") {
     point_map<std::string, int> stock;
-    CHECK(stock["apple"] == 0);
-    CHECK(stock.empty()); // reading inserts nothing
+    CHECK((stock["apple"] == 0));
+    CHECK(stock.size() == 1); // as std::map's
     stock["apple"] = 5;
     stock["apple"] += 2;
     --stock["apple"];
@@ -381,7 +381,7 @@ TEST_CASE("places") {
     point_map<int, std::string> names;
     names[1] = "one";
     names[1] += " and more";
-    CHECK(names[1] == "one and more");
+    CHECK((names[1] == "one and more"));
 }
 
 TEST_CASE("update inserts, changes and erases in one step") {
@@ -389,12 +389,12 @@ TEST_CASE("update inserts, changes and erases in one step") {
     auto up = [](int n) { return n + 1; };
     CHECK(m.update(1, up).error == -ENOENT);
     CHECK(m.update(1, up, 10));
-    CHECK(m.find(1) == 10);
+    CHECK(m.at(1) == 10);
     CHECK(m.update(1, up, 10));
-    CHECK(m.find(1) == 11);
+    CHECK(m.at(1) == 11);
     auto none_at_12 = [](int n) { return n < 12 ? std::optional(n + 1) : std::nullopt; };
     CHECK(m.update(1, none_at_12));
-    CHECK(m.find(1) == 12);
+    CHECK(m.at(1) == 12);
     CHECK(m.update(1, none_at_12));
     CHECK_FALSE(m.contains(1));
     point_map<int, std::optional<int>> maybe{{1, 5}}; // here an optional is the value
@@ -419,7 +419,7 @@ TEST_CASE("values that only move") {
     CHECK(sum == 18);
     CHECK(**m.erase(1) == 5);
     auto taken = m.extract(2);
-    CHECK(*taken->second == 6);
+    CHECK(*taken.mapped() == 6);
     std::unique_ptr<int> out = m.erase(3).take();
     CHECK(*out == 7);
     CHECK(m.size() == 0);
@@ -518,7 +518,7 @@ void keeps_records() {
     CHECK(model.size() == n);
     for (int i = 0; i < n; i++)
         CHECK(model.at(i * 7 % n) == V(i));
-    CHECK(m.find(7) == V(1));
+    CHECK(m.at(7) == V(1));
     CHECK(m.update(7, [](const V& v) { return V(v.fields[0] + 41); }));
     {
         read_section inside(m);
@@ -544,7 +544,7 @@ void keeps_records() {
         CHECK(m.insert_batch(more) == 600);
     else
         CHECK(m.insert(more.begin(), more.end()));
-    CHECK(m.extract(n + 3)->second == V(3));
+    CHECK(m.extract(n + 3).mapped() == V(3));
     CHECK(m.erase_if([](int key, const V&) { return key >= n; }) == 599);
     CHECK(m == copy);
     CHECK(m.verify() == 0);

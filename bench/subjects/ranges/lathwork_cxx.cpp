@@ -32,10 +32,10 @@ class cxx_index {
 public:
     bool insert(u64 key, u64 value) { return bool(map_.try_emplace(key, value)); }
     bool get(u64 key, u64& value) {
-        std::optional<u64> found = map_.find(key);
+        const auto found = map_.find(key);
         if (found)
-            value = *found;
-        return found.has_value();
+            value = found->second;
+        return static_cast<bool>(found);
     }
     bool update(u64 key, u64 value) { return bool(map_.replace(key, value)); }
     bool erase(u64 key) { return bool(map_.erase(key)); }

@@ -97,10 +97,7 @@ u64 sum_of(const Map& map) {
 template <class Map, class V>
 u64 look(const Map& map, const auto& key) {
     const auto found = map.find(key);
-    if constexpr (ours<Map>)
-        return found ? as<V>::number(*found) : 0;
-    else
-        return found == map.end() ? 0 : as<V>::number(found->second);
+    return found == map.end() ? 0 : as<V>::number(found->second);
 }
 
 // What 100 entries from each of some keys on have.

@@ -84,7 +84,7 @@ public:
     // What extract() hands back.
     using node_type = std::optional<value_type>;
     // What find() in a section returns: a pointer to the value, or a copy of one in the index.
-    using held_value = std::conditional_t<words::direct, std::optional<T>, const T*>;
+    using held_value = std::conditional_t<words::direct, std::optional<const T>, const T*>;
     struct replace_result : result {
         removed_value old{};
     };
@@ -127,16 +127,16 @@ public:
     // ---- reading: by a point, which a range covers ----
 
     // A copy of the value.
-    std::optional<T> find(std::uint64_t point) const {
+    std::optional<const T> find(std::uint64_t point) const {
         static_assert(
             std::is_copy_constructible_v<T>,
             "lathwork: find(point) copies; for a value that only moves say visit(point, fn) "
             "or find(section, point)");
-        std::optional<T> found;
+        std::optional<const T> found;
         if constexpr (words::direct) {
             word there;
             if (h_.list && lath_index_get(h_.list, point, detail::words_of(there)))
-                found = words::show(there);
+                found.emplace(words::show(there));
         } else {
             visit(point, [&](range, const T& value) { found.emplace(value); });
         }
@@ -169,7 +169,7 @@ public:
         return true;
     }
     // A copy of the value. If no range covers point it throws std::out_of_range.
-    T at(std::uint64_t point) const {
+    const T at(std::uint64_t point) const { // NOLINT(readability-const-return-type): not to write
         return detail::found_or_throw(find(point),
                                       "lathwork::range_map::at: no range covers the key");
     }

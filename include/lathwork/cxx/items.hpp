@@ -14,6 +14,7 @@
 #define LATHWORK_CXX_ITEMS_HPP
 
 #include "lathwork/cxx/detail/calls.hpp"
+#include "lathwork/cxx/detail/steps.hpp"
 #include "lathwork/error.h"
 #include "lathwork/index.h"
 
@@ -239,148 +240,25 @@ std::size_t by_parts(std::size_t all, std::span<int> results, int code, Part par
     }
     return done;
 }
-// A step beyond the end, as std::prev(it) makes it: to it these are input iterators.
-[[noreturn]] inline void step_beyond_the_end() {
-    std::fputs(
-        "lathwork: ++ of an iterator at the end; for std::prev(it) say std::ranges::prev(it)\n",
-        stderr);
-    std::abort();
-}
-
-// it++ and it--.
-template <typename It>
-It step_after(It& it) {
-    It old = it;
-    ++it;
-    return old;
-}
-template <typename It>
-It step_back_after(It& it) {
-    It old = it;
-    --it;
-    return old;
-}
-
-// To algorithms older than std::ranges the iterators are input iterators: a second pass may see
-// other entries, and a vector that counts them first would not have room for all. std::prev() is
-// not for such: in libstdc++ it stops the program, at the end; in libc++ it would do nothing, so
-// there what it calls, as std::next() and std::distance() do, does not compile.
-#ifdef _LIBCPP_VERSION
-struct say_std_ranges_prev_next_or_distance : std::input_iterator_tag {
-    say_std_ranges_prev_next_or_distance() = delete;
-};
-using older_category = say_std_ranges_prev_next_or_distance;
-#else
-using older_category = std::input_iterator_tag;
-#endif
-
-// Which of the entries that an iterator has read ahead it shows.
-class position_ahead {
-public:
-    bool at_end() const { return at_ >= count_; }
-    void clear() { count_ = at_ = 0; }
-    // Steps within what was read; returns whether it could.
-    bool next() {
-        bool more = at_ + 1 < count_;
-        at_ += more;
-        return more;
-    }
-    bool previous() {
-        bool more = at_ < count_ && at_;
-        at_ -= more;
-        return more;
-    }
-
-protected:
-    std::uint32_t at_ = 0, count_ = 0; // the end: at_ == count_
-};
-
-// What an iterator has read ahead, at most N entries, and which of them it shows. If the copy or
-// the move of one throws, it is at the end.
-template <typename Shown, std::size_t N>
-class read_ahead : public position_ahead {
-public:
-    read_ahead() = default;
-    read_ahead(const read_ahead&) = default;
-    read_ahead(read_ahead&&) = default;
-    read_ahead& operator=(read_ahead other) {
-        clear();
-        all_ = std::move(other.all_);
-        at_ = other.at_;
-        count_ = other.count_;
-        return *this;
-    }
-    ~read_ahead() = default;
-    // Not at the end.
-    const Shown* operator->() const { return std::addressof(*all_[at_]); }
-    Shown* operator->() { return std::addressof(*all_[at_]); }
-    // Shows make(0), and has those up to make(n - 1).
-    template <typename Make>
-    void fill(std::size_t n, Make make) {
-        clear();
-        for (std::size_t i = 0; i < n; i++)
-            all_[i].emplace(make(i));
-        count_ = static_cast<std::uint32_t>(n);
-    }
-
-private:
-    std::array<std::optional<Shown>, N> all_{};
-};
-
-// The entries within the bounds of an iterator that is at their end, as a view.
-template <typename Iterator>
-class view_of : public std::ranges::view_interface<view_of<Iterator>> {
-public:
-    using iterator = Iterator;
-    view_of() = default;
-    view_of(Iterator end, bool any) : end_(std::move(end)), any_(any) {}
-    iterator begin() const {
-        iterator it = end_;
-        if (any_)
-            it.begin();
-        return it;
-    }
-    iterator end() const { return end_; }
-
-private:
-    iterator end_;
-    bool any_ = false;
-};
-
-// std::reverse_iterator, but its -> steps back by --; the standard's calls std::prev().
-template <typename It>
-class reversed : public std::reverse_iterator<It> {
-    using forward = std::reverse_iterator<It>;
-
-public:
-    using forward::forward;
-    reversed() = default;
-    auto operator->() const {
-        It at = this->base();
-        return (--at).operator->();
-    }
-    reversed& operator++() {
-        forward::operator++();
-        return *this;
-    }
-    reversed operator++(int) { return reversed(this->current--); }
-    reversed& operator--() {
-        forward::operator--();
-        return *this;
-    }
-    reversed operator--(int) { return reversed(this->current++); }
-};
-
 template <typename T>
 class removed_values;
 
 // A T on its own. While the container has it, readers reach it; after retire() it is in one list of
-// its removed_values, or on its way there.
+// its removed_values, or on its way there, or iterators show it.
 template <typename T>
 struct box {
     lath_rcu_head head; // first: a callback gets its address
     removed_values<T>* owner;
+    std::atomic<std::uint32_t> holders; // the container, and iterators that show it
     T value;
+
+    // In a section in which it was found, or by one that holds it.
+    void hold() { holders.fetch_add(1, std::memory_order_relaxed); }
+    // The last one destroys it.
+    void release() {
+        if (holders.fetch_sub(1, std::memory_order_acq_rel) == 1)
+            owner->orphaned(this);
+    }
 };
 
 // The boxes of one container. A value is destroyed by a thread of the user's, in a later call that
@@ -396,8 +274,6 @@ class removed_values {
 public:
     removed_values(const lath_allocator* allocator, const lath_rcu* rcu)
         : allocator_(allocator), rcu_(rcu) {}
-    // Callbacks of retired boxes have run (the flavour's drain), and nothing else uses it.
-    ~removed_values() { destroy_all(); }
     removed_values(const removed_values&) = delete;
     removed_values& operator=(const removed_values&) = delete;
 
@@ -416,7 +292,7 @@ public:
                     to->give_back(memory);
             }
         } hold{this, memory};
-        box* made = new (memory) box{{}, this, T(std::forward<Args>(args)...)};
+        box* made = new (memory) box{{}, this, {1}, T(std::forward<Args>(args)...)};
         hold.memory = nullptr;
         return made;
     }
@@ -425,6 +301,20 @@ public:
         b->~box();
         give_back(b);
     }
+    // The container ends. Callbacks of retired boxes have run; boxes that iterators show are left.
+    struct end {
+        void operator()(removed_values* values) const {
+            values->destroy_all();
+            values->leave();
+        }
+    };
+    // No iterator shows b any more, and the container does not have it.
+    void orphaned(box* b) {
+        destroy(b);
+        leave();
+    }
+    // Whether no other shows b, which left the container a grace period ago.
+    static bool is_last(const box* b) { return b->holders.load(std::memory_order_acquire) == 1; }
     // The container does not have b any more, but readers may have found it.
     void retire(box* b) { reader::retire(rcu_, &b->head, after_grace_period); }
     // Waits until no reader looks at b, which the container does not have any more.
@@ -434,8 +324,14 @@ public:
         rcu_->drain();
         destroy_all();
     }
-    // No reader can find b any more: a later call destroys it.
+    // No reader can find b any more: a later call destroys it, or the last iterator that shows it.
     void keep(box* b) {
+        if (!is_last(b)) {
+            users_.fetch_add(1, std::memory_order_relaxed);
+            if (b->holders.fetch_sub(1, std::memory_order_acq_rel) != 1)
+                return;
+            users_.fetch_sub(1, std::memory_order_relaxed);
+        }
         lath_rcu_head* newest = unseen_.load(std::memory_order_relaxed);
         do
             b->head.next = newest;
@@ -501,6 +397,10 @@ private:
         }
         --depth;
     }
+    void leave() {
+        if (users_.fetch_sub(1, std::memory_order_acq_rel) == 1)
+            delete this;
+    }
     void give_back(void* memory) {
         if (allocator_)
             allocator_->free(allocator_->ctx, memory, sizeof(box));
@@ -513,6 +413,7 @@ private:
     std::atomic<lath_rcu_head*> unseen_{nullptr}; // a stack; callbacks push
     std::atomic<lath_rcu_head*> list_{nullptr}; // taken out of unseen_; `taken_` held to change it
     std::atomic<bool> taken_{false}; // a thread takes boxes out of list_
+    std::atomic<std::size_t> users_{1}; // the container, and boxes that only iterators have
 };
 
 // What an index has for a value: a word, or several (lath_config.value_size), of which a lath_item
@@ -673,8 +574,8 @@ private:
                 fn(*boxes_);
     }
     struct none {};
-    [[no_unique_address]] std::conditional_t<Direct, none, std::unique_ptr<removed_values<T>>>
-        boxes_;
+    using owner = std::unique_ptr<removed_values<T>, typename removed_values<T>::end>;
+    [[no_unique_address]] std::conditional_t<Direct, none, owner> boxes_;
 };
 
 // How an item of the index becomes what a container shows. chunk: items read ahead by an iterator.
@@ -691,6 +592,7 @@ struct value_items {
         return {range::sized(item.key, item.size), T(words::show(words::in(item)))};
     }
     static reference give(const shown& e) { return e; }
+    static const shown* address(const shown& e) { return std::addressof(e); }
 };
 
 struct bare_items {
@@ -702,6 +604,7 @@ struct bare_items {
     static constexpr std::size_t chunk = 16;
     static shown show(const lath_item& item) { return range::sized(item.key, item.size); }
     static reference give(const shown& r) { return r; }
+    static const shown* address(const shown& r) { return std::addressof(r); }
 };
 
 template <typename T, lath_slot T::* Slot>
@@ -716,7 +619,21 @@ struct slot_items {
     static std::uint64_t word_of(T* object) { return reinterpret_cast<std::uintptr_t>(object); }
     static shown show(const lath_item& item) { return of(item.value); }
     static reference give(shown object) { return *object; }
+    static T* address(shown object) { return object; }
 };
+
+} // namespace detail
+
+namespace detail {
+
+// The value of what a box has: of a point_map, the entry.
+template <typename V, typename T>
+const V& value_in(const T& stored) {
+    if constexpr (std::is_same_v<V, T>)
+        return stored;
+    else
+        return stored.entry.second;
+}
 
 } // namespace detail
 
@@ -754,15 +671,18 @@ public:
 
     bool has_value() const { return static_cast<bool>(there_); }
     explicit operator bool() const { return has_value(); }
+    // How many values, as std::map's erase() returns.
+    operator std::size_t() const { return has_value(); } // NOLINT(google-explicit-constructor)
     const V& operator*() const {
         if constexpr (Direct)
             return *there_; // NOLINT(bugprone-unchecked-optional-access): has_value()
         else
-            return of(there_);
+            return detail::value_in<V>(there_->value);
     }
     const V* operator->() const { return std::addressof(**this); }
     V value_or(V other) const { return has_value() ? **this : std::move(other); }
-    // Moves the value out. It waits for the readers if the value is in a box: not in a section.
+    // Moves the value out, or copies it while an iterator shows it; one that only moves waits for
+    // the iterator to move on. It waits for the readers if the value is in a box: not in a section.
     // There is a value.
     V take() {
         if constexpr (Direct) {
@@ -771,26 +691,30 @@ public:
             there_->owner->wait();
             struct end { // V's constructor may throw
                 box* gone;
-                ~end() { gone->owner->destroy(gone); }
+                ~end() {
+                    if (detail::removed_values<Stored>::is_last(gone))
+                        gone->owner->destroy(gone);
+                    else
+                        gone->owner->keep(gone);
+                }
             } after{std::exchange(there_, {})};
-            return std::move(const_cast<V&>(of(after.gone)));
+            const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+            while (!detail::removed_values<Stored>::is_last(after.gone)) {
+                if constexpr (std::is_copy_constructible_v<V>)
+                    return detail::value_in<V>(after.gone->value);
+                if (std::chrono::steady_clock::now() > until)
+                    detail::stop("lathwork: take() or extract() of a value that only moves, which "
+                                 "an iterator has shown for ten seconds");
+                std::this_thread::yield();
+            }
+            return std::move(const_cast<V&>(detail::value_in<V>(after.gone->value)));
         }
     }
 
 private:
-    static const V& of(const box* b) {
-        if constexpr (std::is_same_v<V, Stored>)
-            return b->value;
-        else
-            return b->value.value;
-    }
     std::conditional_t<Direct, std::optional<V>, box*> there_{};
 };
 
 } // namespace lathwork
-
-template <typename Iterator>
-inline constexpr bool std::ranges::enable_borrowed_range<lathwork::detail::view_of<Iterator>> =
-    true;
 
 #endif // LATHWORK_CXX_ITEMS_HPP

@@ -6,8 +6,8 @@
 //   lathwork::point_map<std::string, int, std::greater<>> stock; // in descending order
 //
 //   sessions.insert_or_assign(7, session("anna"));
-//   if (auto who = sessions.find(7)) // a copy
-//       use(*who);
+//   if (auto at = sessions.find(7)) // an iterator; or: at != sessions.end()
+//       use(at->second);
 //   {
 //       lathwork::read_section inside(sessions); // nothing found in it is destroyed before its end
 //       if (auto who = sessions.find(inside, 7)) // in place
@@ -29,16 +29,18 @@
 // 0. Calls that return no result throw: std::bad_alloc without memory, at() std::out_of_range;
 // where exceptions are off they abort.
 //
-// Values, threads and iterators are those of lathwork/cxx/index.hpp. A value does not
-// change while it is in the map: update() and the assignments put another one in its place. So no
-// call returns a reference into the map: find(), at() and iterators copy, and m[key] is a place
-// that is read by copying and written by `=` and, as one step, by `+=` and its like.
+// A value does not change while it is in the map: update() and the assignments put another one in
+// its place. So no call returns a reference that writes: at() copies, iterators show what they have
+// read, and m[key] is a place that is read by copying and written by `=` and, as one step, by `+=`
+// and its like. What `*it` and `it->` refer to stays until the iterator moves, whoever erases it.
 //
-// Differences from std::map, each with its reason, are in doc/cxx.md.
+// Threads and sections are those of lathwork/cxx/index.hpp. Differences from std::map, each with
+// its reason, are in doc/cxx.md.
 #ifndef LATHWORK_CXX_POINT_MAP_HPP
 #define LATHWORK_CXX_POINT_MAP_HPP
 
 #include "lathwork/cxx/detail/map_iterator.hpp"
+#include "lathwork/cxx/detail/map_place.hpp"
 #include "lathwork/cxx/detail/table.hpp"
 
 #include <algorithm>
@@ -62,6 +64,34 @@ inline constexpr bool is_optional<std::optional<T>> = true;
 
 } // namespace detail
 
+// A key and a value that are in no map: what extract() hands back.
+template <typename K, typename V>
+class map_node {
+public:
+    using key_type = K;
+    using mapped_type = V;
+    map_node() = default;
+    map_node(map_node&& other) noexcept : entry_(std::move(other.entry_)) { other.entry_.reset(); }
+    map_node& operator=(map_node&& other) noexcept {
+        swap(other);
+        other.entry_.reset();
+        return *this;
+    }
+    ~map_node() = default;
+    bool empty() const { return !entry_; }
+    explicit operator bool() const { return !empty(); }
+    // Not of an empty one.
+    K& key() const { return const_cast<K&>(entry_->first); }
+    V& mapped() const { return const_cast<V&>(entry_->second); }
+    void swap(map_node& other) noexcept { std::swap(entry_, other.entry_); }
+    friend void swap(map_node& a, map_node& b) noexcept { a.swap(b); }
+
+private:
+    template <typename, typename, typename>
+    friend class point_map;
+    std::optional<std::pair<K, V>> entry_;
+};
+
 template <typename K, typename V, typename Compare = std::less<K>>
 class point_map {
     static_assert(map_key<K>,
@@ -79,7 +109,7 @@ class point_map {
     using found = typename table::found;
     using made = typename table::made;
     using key_arg = typename table::key_arg;
-    using in_place = detail::entries_in_place<K, V, table>;
+    using in_place = detail::map_iterator<table, std::false_type>;
 
 public:
     using key_type = K;
@@ -88,36 +118,40 @@ public:
     using key_compare = Compare;
     using size_type = std::uint64_t;
     using difference_type = std::ptrdiff_t;
-    using iterator = detail::map_iterator<K, V, table>;
+    using iterator = detail::map_iterator<table, std::true_type>;
     using const_iterator = iterator;
-    using reverse_iterator = detail::reversed<iterator>;
+    using reverse_iterator = std::reverse_iterator<iterator>;
     using const_reverse_iterator = reverse_iterator;
     using reference = typename iterator::reference;
     using const_reference = reference;
     using view = detail::view_of<iterator>;
     // What erase() hands back: true if the key was there; the value, until it is destroyed.
     using removed_value = typename table::gone;
-    // What extract() hands back.
-    using node_type = std::optional<std::pair<K, V>>;
     // What find() in a section returns: a pointer to the value, or a copy of one that lies in the
     // index.
-    using held_value = std::conditional_t<table::direct, std::optional<V>, const V*>;
-    // What insert_or_assign() did; if it replaced a value, that one.
-    struct assign_result : result {
+    using held_value = std::conditional_t<table::direct, std::optional<const V>, const V*>;
+    // What insertions return: `auto [at, fresh]`; error: 0 | -EEXIST: the key is there | -ENOMEM |
+    // -E2BIG: a key of more than 1 GiB. Nothing is inserted unless it is 0.
+    using inserted = insertion<iterator, removed_value>;
+    using node_type = map_node<K, V>;
+    using place = detail::map_place<point_map>;
+    struct insert_return_type {
+        iterator position{};
         bool inserted = false;
-        removed_value old{};
+        node_type node{};
+        explicit operator bool() const { return inserted; }
     };
     struct value_compare {
         bool operator()(const value_type& a, const value_type& b) const {
             return Compare{}(a.first, b.first);
         }
     };
-    class place;
 
-    // An empty map; error() tells whether there was memory for it. The layout that `how` names is
+    // An empty map; it takes memory at its first use, or with a configuration now: error() tells
+    // whether there was any. The layout that `how` names is
     // not used; the allocator stays where it is as long as the map.
-    point_map() : point_map(default_config()) {}
-    explicit point_map(const config& how) : how_(how) { own(new (std::nothrow) table(how)); }
+    point_map() noexcept : how_(default_config()) {}
+    explicit point_map(const config& how) : how_(how) { made_table(); }
     // The calls below that return no result throw std::bad_alloc without memory (where exceptions
     // are off they abort): these constructors, assignments of maps, and those to places.
     point_map(std::initializer_list<value_type> entries, const config& how = default_config())
@@ -128,22 +162,23 @@ public:
         detail::must(insert(std::move(from), std::move(to)));
     }
     // Reads `other` as an iterator does: other threads may change it during the call.
-    point_map(const point_map& other) : how_(other.how_) {
+    point_map(const point_map& other) : point_map() {
+        how_ = other.how_;
+        const table* from = other.get();
+        if (!from)
+            return;
         if constexpr (table::direct) {
-            own(other.table_ ? new (std::nothrow) table(*other.table_, how_)
-                             : new (std::nothrow) table(how_));
+            own(new (std::nothrow) table(*from, how_));
             detail::must({error_});
         } else {
-            own(new (std::nothrow) table(how_));
-            detail::must({error_});
             read_section inside(other);
             for (const auto& [key, value] : other.in(inside))
                 detail::must(add(key, value));
         }
     }
+    // What was moved from is empty, as if it had been made with the same configuration.
     point_map(point_map&& other) noexcept
-        : table_(std::move(other.table_)), how_(other.how_),
-          error_(std::exchange(other.error_, -ENOMEM)) {}
+        : table_(other.table_.exchange(nullptr)), how_(other.how_), error_(other.error_) {}
     point_map& operator=(const point_map& other) {
         if (this != &other)
             *this = point_map(other);
@@ -151,9 +186,9 @@ public:
     }
     point_map& operator=(point_map&& other) noexcept {
         if (this != &other) {
-            table_ = std::move(other.table_);
+            delete table_.exchange(other.table_.exchange(nullptr));
             how_ = other.how_;
-            error_ = std::exchange(other.error_, -ENOMEM);
+            error_ = other.error_;
         }
         return *this;
     }
@@ -161,71 +196,76 @@ public:
         return *this = point_map(entries, how_);
     }
     // Waits for the readers, and destroys every value: not in a section.
-    ~point_map() = default;
+    ~point_map() { delete get(); }
     void swap(point_map& other) noexcept {
-        std::swap(table_, other.table_);
+        table_ = other.table_.exchange(table_);
         std::swap(how_, other.how_);
         std::swap(error_, other.error_);
     }
     friend void swap(point_map& a, point_map& b) noexcept { a.swap(b); }
 
-    // 0 | -EINVAL: the configuration | -ENOMEM, also of a map that was moved from. Unless it is 0
-    // the map is empty for readers, and writers get this error.
+    // 0 | -EINVAL: the configuration | -ENOMEM. Unless it is 0 the map is empty for readers, and
+    // writers get this error.
     int error() const { return error_; }
     explicit operator bool() const { return !error_; }
     // For the C calls: lath_index, or lath_bytes if keys are bytes. nullptr if error().
-    auto* native() const { return table_ ? table_->native() : nullptr; }
-    const lath_rcu* rcu() const { return table_ ? table_->rcu() : &lath_rcu_auto; }
+    auto* native() const {
+        const table* of = made_table();
+        return of ? of->native() : nullptr;
+    }
+    const lath_rcu* rcu() const { return how_.rcu ? how_.rcu : &lath_rcu_auto; }
     const config& get_config() const { return how_; }
     key_compare key_comp() const { return {}; }
     value_compare value_comp() const { return {}; }
 
     // ---- reading ----
 
-    // A copy of the value.
-    std::optional<V> find(key_arg key) const {
-        static_assert(std::is_copy_constructible_v<V>,
-                      "lathwork: find(key) copies; for a value that only moves say visit(key, fn) "
-                      "or find(section, key)");
-        std::optional<V> value;
-        visit(key, [&](const V& v) { value.emplace(v); });
-        return value;
+    // An iterator to the entry of the key, or end(); it converts to bool.
+    iterator find(key_arg key) const {
+        iterator at(made_table(), {});
+        if (const table* in = get())
+            at.find(in->code_of(key));
+        return at;
     }
     // The value, in place: it stays as it is to the end of the section, whoever erases the key.
     held_value find(const read_section& /*inside*/, key_arg key) const {
-        typename table::word word;
-        if (!table_ || !table_->get(table::code_of(key), word))
+        found f;
+        const table* in = get();
+        if (!in || !in->get(in->code_of(key), f))
             return {};
         if constexpr (table::direct)
-            return table::value_of(word);
+            return table::value_of(f.word);
         else
-            return std::addressof(table::value_of(word));
+            return std::addressof(table::value_of(f.word));
     }
     // fn(const V&), in a section: fn must not wait for readers. Returns whether the key is there.
     template <typename Fn>
     bool visit(key_arg key, Fn&& fn) const {
-        typename table::word word;
-        if constexpr (table::direct) {
-            if (!table_ || !table_->get(table::code_of(key), word))
-                return false;
-            const V value = table::value_of(word);
-            fn(value);
-        } else {
-            detail::reader inside(rcu());
-            if (!table_ || !table_->get(table::code_of(key), word))
-                return false;
-            fn(table::value_of(word));
-        }
+        found f;
+        detail::reader inside(rcu());
+        const table* in = get();
+        if (!in || !in->get(in->code_of(key), f))
+            return false;
+        const auto& value = table::value_of(f.word);
+        fn(value);
         return true;
     }
     // A copy of the value. Without the key it throws std::out_of_range.
-    V at(key_arg key) const {
-        return detail::found_or_throw(find(key), "lathwork::point_map::at: no such key");
+    const V at(key_arg key) const { // NOLINT(readability-const-return-type): m.at(k) = v is wrong
+        static_assert(std::is_copy_constructible_v<V>,
+                      "lathwork: at(key) copies; for a value that only moves say find(key)->second "
+                      "or visit(key, fn)");
+        std::optional<V> value;
+        visit(key, [&](const V& v) { value.emplace(v); });
+        return detail::found_or_throw(std::move(value), "lathwork::point_map::at: no such key");
     }
-    // The place of a key. Reading it does not insert the key, unlike std::map's.
-    place operator[](const K& key) { return place(*this, key); }
+    // The place of a key. Reading it inserts V() if the key is not there, as std::map's does.
+    place operator[](key_arg key) { return place(*this, K(key)); }
     bool contains(key_arg key) const {
-        return visit(key, [](const V&) {});
+        found f;
+        detail::reader inside(rcu());
+        const table* in = get();
+        return in && in->get(in->code_of(key), f);
     }
     size_type count(key_arg key) const { return contains(key) ? 1 : 0; }
     // Values of many keys, with overlapped cache misses: out[i] belongs to keys[i]. Looks up
@@ -237,92 +277,108 @@ public:
             for (std::size_t i = 0; i < part; i++)
                 out[at + i].reset();
             detail::reader inside(rcu());
-            if (table_)
-                table_->get_batch(keys.subspan(at, part),
-                                  [&](std::size_t i, bool there, const typename table::word& word) {
-                                      if (there)
-                                          out[at + i].emplace(table::value_of(word));
-                                      hits += there;
-                                  });
+            if (const table* in = get())
+                in->get_batch(keys.subspan(at, part),
+                              [&](std::size_t i, bool there, const typename table::word& word) {
+                                  if (there)
+                                      out[at + i].emplace(table::value_of(word));
+                                  hits += there;
+                              });
         }
         return hits;
     }
     // The entry of the first key at or behind / the last one at or before a key / of all.
     std::optional<value_type> ceiling(key_arg key) const { return seek(key, false); }
     std::optional<value_type> floor(key_arg key) const { return seek(key, true); }
-    std::optional<value_type> first() const { return seek_end(false); }
-    std::optional<value_type> last() const { return seek_end(true); }
+    std::optional<value_type> first() const {
+        return first_found(false, [](const found& f) { return shown(true, f); });
+    }
+    std::optional<value_type> last() const {
+        return first_found(true, [](const found& f) { return shown(true, f); });
+    }
 
     // O(n), or O(log n) with LATH_RANKS.
-    size_type size() const { return table_ ? table_->count() : 0; }
+    size_type size() const {
+        const table* of = get();
+        return of ? of->count() : 0;
+    }
     bool empty() const {
-        found f;
-        detail::reader inside(rcu());
-        return !table_ || !table_->seek(nullptr, false, false, f);
+        return !first_found(false, [](const found&) { return true; });
     }
     size_type max_size() const { return std::numeric_limits<std::ptrdiff_t>::max(); }
     // With config.flags LATH_RANKS (else -EINVAL, and no entry): how many keys are before this
     // one; the entry that has this many before it.
-    std::int64_t rank(key_arg key) const { return table_ ? table_->rank(table::code_of(key)) : 0; }
+    std::int64_t rank(key_arg key) const {
+        const table* in = made_table();
+        return in ? in->rank(in->code_of(key)) : 0;
+    }
     std::optional<value_type> select(size_type rank) const {
         found f;
         detail::reader inside(this->rcu());
-        return shown(table_ && table_->select(rank, f), f);
+        const table* in = get();
+        return shown(in && in->select(rank, f), f);
     }
 
     // ---- iterators ----
 
     iterator begin() const { return all().begin(); }
-    iterator end() const { return all().end(); }
+    iterator end() const { return iterator(made_table(), {}); }
     iterator cbegin() const { return begin(); }
     iterator cend() const { return end(); }
     reverse_iterator rbegin() const { return reverse_iterator(end()); }
-    reverse_iterator rend() const { return reverse_iterator(begin()); }
+    reverse_iterator rend() const { return {end(), std::default_sentinel}; }
     reverse_iterator crbegin() const { return rbegin(); }
     reverse_iterator crend() const { return rend(); }
-    iterator lower_bound(const K& key) const { return iterator_at(key, false); }
-    iterator upper_bound(const K& key) const { return iterator_at(key, true); }
-    std::pair<iterator, iterator> equal_range(const K& key) const {
+    iterator lower_bound(key_arg key) const { return iterator_at(key, false); }
+    iterator upper_bound(key_arg key) const { return iterator_at(key, true); }
+    std::pair<iterator, iterator> equal_range(key_arg key) const {
         return {lower_bound(key), upper_bound(key)};
     }
     // The entries with keys in [first, end), in order.
     view within(K first, K end) const {
-        if (!Compare{}(first, end))
-            return view();
-        return view(iterator(table_.get(), {std::move(first), std::move(end)}), bool(table_));
+        const bool any = Compare{}(first, end);
+        return between<iterator>(any, {std::move(first), std::move(end)});
     }
 
-    // All entries / those with keys in [first, end), in order and in place: what it refers to stays
-    // to the end of the section. No value is copied, but those that lie in the index.
+    // All entries / those with keys in [first, end), in order and in place: what is shown stays to
+    // the end of the section. This takes less time than an iterator that keeps what it shows.
     //
     //     lathwork::read_section inside(map);
     //     for (const auto& [key, value] : map.in(inside))
-    auto in(const read_section& /*inside*/) const { return in_place(table_.get(), {}, {}); }
+    auto in(const read_section& /*inside*/) const { return between<in_place>(true, {}); }
     auto in(const read_section& /*inside*/, K first, K end) const {
         const bool any = Compare{}(first, end);
-        return in_place(any ? table_.get() : nullptr, std::move(first), std::move(end));
+        return between<in_place>(any, {std::move(first), std::move(end)});
     }
 
     // ---- changing ----
 
-    // 0 | -EEXIST: the key is there | -ENOMEM | -E2BIG: a key of more than 1 GiB. Likewise for all
-    // that insert.
-    result insert(key_arg key, V value) { return add(key, std::move(value)); }
-    result insert(const value_type& entry) { return add(entry.first, entry.second); }
-    result insert(value_type&& entry) { return add(entry.first, std::move(entry.second)); }
-    // For std::inserter. Throws std::bad_alloc without memory.
-    iterator insert(const iterator& /*hint*/, const value_type& entry) {
-        result done = insert(entry);
+    inserted insert(const value_type& entry) { return add(entry); }
+    inserted insert(value_type&& entry) { return add(std::move(entry)); }
+    template <typename Pair>
+        requires std::constructible_from<std::pair<K, V>, Pair&&>
+    inserted insert(Pair&& entry) {
+        return add(std::forward<Pair>(entry));
+    }
+    inserted insert(key_arg key, V value) { return try_add(key, std::move(value)); }
+    // A hint saves nothing. Throws std::bad_alloc without memory.
+    template <typename Pair = value_type>
+        requires std::constructible_from<std::pair<K, V>, Pair&&>
+    iterator insert(const iterator& hint, Pair&& entry) {
+        return emplace_hint(hint, std::forward<Pair>(entry));
+    }
+    template <typename... Args>
+    iterator emplace_hint(const iterator& /*hint*/, Args&&... args) {
+        inserted done = emplace(std::forward<Args>(args)...);
         if (done.error != -EEXIST)
             detail::must(done);
-        return lower_bound(entry.first);
+        return std::move(done.first);
     }
     // Those whose keys are not there. 0 | what ended it: entries before that one are inserted.
     template <std::input_iterator It, std::sentinel_for<It> End>
     result insert(It from, End to) {
         for (; from != to; ++from) {
-            auto&& entry = *from;
-            result done = add(entry.first, std::get<1>(std::forward<decltype(entry)>(entry)));
+            result done = add(*from);
             if (!done && done.error != -EEXIST)
                 return done;
         }
@@ -332,61 +388,43 @@ public:
         return insert(entries.begin(), entries.end());
     }
     template <typename... Args>
-    result emplace(Args&&... args) {
-        std::pair<K, V> entry(std::forward<Args>(args)...);
-        return add(entry.first, std::move(entry.second));
+    inserted emplace(Args&&... args) {
+        return add(std::forward<Args>(args)...);
     }
-    // The value is made of args if the key is not there.
+    // The value is made of args if the key is not there. What is shown is the one step's: what was
+    // there, or the new entry.
     template <typename... Args>
-    result try_emplace(key_arg key, Args&&... args) {
-        return contains(key) ? result{-EEXIST} : add(key, std::forward<Args>(args)...);
+    inserted try_emplace(key_arg key, Args&&... args) {
+        if (iterator at = find(key))
+            return {{-EEXIST}, std::move(at)};
+        return try_add(key, std::forward<Args>(args)...);
     }
     // Gives key this value, whether it is there or not, at one moment: 0 | -ENOMEM | -E2BIG
-    assign_result insert_or_assign(key_arg key, V value) {
-        assign_result done;
-        done.error = error_;
-        if (!table_)
-            return done;
-        made value_made = table_->make(key, std::move(value));
-        done.error = value_made ? put(table::code_of(key), value_made, done) : -ENOMEM;
-        table_->values().destroy_some();
-        return done;
-    }
+    inserted insert_or_assign(key_arg key, V value) { return put(key, value, true); }
     // Gives a key that is there another value: 0 | -ENOENT | -ENOMEM
-    assign_result replace(key_arg key, V value) {
-        assign_result done;
-        done.error = error_;
-        if (!table_)
-            return done;
-        made value_made = table_->make(key, std::move(value));
-        typename table::word old;
-        done.error = value_made ? table_->replace(table::code_of(key), value_made, old) : -ENOMEM;
-        if (done) {
-            value_made.taken();
-            done.old = removed_value(old);
-        }
-        return done;
-    }
+    inserted replace(key_arg key, V value) { return put(key, value, false); }
     // Gives key the value that change(const V&) returns, as one step: if another thread changes it
     // first, change is called again. It may return a std::optional<V>: none erases the key. change
     // runs in a section. 0 | -ENOENT | -ENOMEM
     template <typename Fn>
     result update(key_arg key, Fn&& change) {
-        return update_entry(key, change, [] { return made(); }, -ENOENT);
+        return update_entry(key, change, [](table&) { return made(); }, -ENOENT);
     }
     // As update(key, change), but a key that is not there is inserted with the value `absent`:
     // 0 | -ENOMEM | -E2BIG
     template <typename Fn>
     result update(key_arg key, Fn&& change, const V& absent) {
-        return update_entry(key, change, [&] { return table_->make(key, absent); }, -ENOMEM);
+        return update_entry(key, change, [&](table& to) { return make(to, key, absent); }, -ENOMEM);
     }
 
-    // Erases a key and hands its value back. Allocates nothing.
+    // Erases a key and hands its value back: true, and 1, if there was one. Allocates nothing.
     removed_value erase(key_arg key) {
-        typename table::word old;
-        if (!table_ || table_->erase(table::code_of(key), old) != 0)
+        typename table::word old{};
+        table* in = get();
+        if (!in || in->erase(in->code_of(key), old) != 0)
             return {};
-        table_->values().destroy_some();
+        detail::own_changes++;
+        in->values().destroy_some();
         return removed_value(old);
     }
     // Erases the key that the iterator shows, and returns an iterator to the next entry.
@@ -415,31 +453,43 @@ public:
     template <typename Fn>
     size_type erase_if(Fn&& gone) {
         size_type n = 0;
-        if (!table_)
-            return n;
         std::optional<K> from;
-        while (erase_next_if(from, gone, n))
-            table_->values().destroy_some();
+        while (get() && erase_next_if(from, gone, n))
+            get()->values().destroy_some();
         return n;
-    }
-    template <typename Fn>
-    friend size_type erase_if(point_map& map, Fn gone) {
-        return map.erase_if([&](const K& key, const V& value) {
-            return gone(std::pair<const K&, const V&>(key, value));
-        });
     }
     // Erases a key and moves its value out. If values are in boxes it waits for the readers: not in
     // a section.
     node_type extract(key_arg key) {
-        removed_value old = erase(key);
-        if (!old)
-            return std::nullopt;
-        return node_type(std::in_place, K(key), old.take());
+        node_type node;
+        if (removed_value old = erase(key))
+            node.entry_.emplace(K(key), old.take());
+        return node;
     }
-    // A template, so that a pair is not converted to a node.
-    template <std::same_as<node_type> Node>
-    result insert(Node&& node) {
-        return node ? add(node->first, std::move(node->second)) : result{};
+    // The iterator is at the end then.
+    node_type extract(iterator& at) {
+        const K key = at.key();
+        at = end();
+        return extract(key);
+    }
+    node_type extract(iterator&& at) { return extract(at); }
+    insert_return_type insert(node_type&& node) {
+        insert_return_type done;
+        if (!node)
+            return done;
+        inserted in = try_emplace(node.key(), std::move(node.mapped()));
+        if (in.error != -EEXIST)
+            detail::must(in);
+        done.position = std::move(in.first);
+        done.inserted = in.second;
+        if (in.second)
+            node.entry_.reset();
+        else
+            done.node = std::move(node);
+        return done;
+    }
+    iterator insert(const iterator& /*hint*/, node_type&& node) {
+        return insert(std::move(node)).position;
     }
     // Copies the entries of `other` whose keys are not here, and erases them there: 0 | -ENOMEM:
     // those that were not copied are still there. No other thread changes these keys during the
@@ -451,7 +501,7 @@ public:
                       "copies: a value that only moves needs extract() and insert()");
         result failed;
         other.erase_if([&](const K& key, const V& value) {
-            result done = failed ? add(key, value) : failed;
+            result done = failed ? static_cast<result>(add(key, value)) : failed;
             if (!done && done.error != -EEXIST)
                 failed = done;
             return static_cast<bool>(done);
@@ -468,8 +518,11 @@ public:
         requires table::direct
     {
         return detail::by_parts<table::step>(
-            entries.size(), results, error_, [&](std::size_t at, std::size_t n, int* codes) {
-                return table_ ? table_->insert_batch(entries.subspan(at, n), codes) : 0;
+            entries.size(), results, error_ ? error_ : -ENOMEM,
+            [&](std::size_t at, std::size_t n, int* codes) {
+                detail::own_changes++;
+                table* to = made_table();
+                return to ? to->insert_batch(entries.subspan(at, n), codes) : 0;
             });
     }
     // Erases many keys; results[i] is 0 or -ENOENT for keys[i], or no results. Returns how many it
@@ -479,21 +532,23 @@ public:
     {
         return detail::by_parts<table::step>(
             keys.size(), results, -ENOENT, [&](std::size_t at, std::size_t n, int* codes) {
-                return table_ ? table_->erase_batch(keys.subspan(at, n), codes) : 0;
+                detail::own_changes++;
+                return get() ? get()->erase_batch(keys.subspan(at, n), codes) : 0;
             });
     }
     // Excludes all other calls.
     void clear() {
-        if (table_)
-            table_->clear();
+        detail::own_changes++;
+        if (get())
+            get()->clear();
     }
     // Waits for the readers and destroys every value that left the map before. Not in a section.
     void drain() {
-        if (table_)
-            table_->values().drain();
+        if (get())
+            get()->values().drain();
     }
     // 0 or the number of the broken invariant. No writer may be at work.
-    int verify() const { return table_ ? table_->verify() : 0; }
+    int verify() const { return get() ? get()->verify() : 0; }
 
     // While no thread changes them.
     friend bool operator==(const point_map& a, const point_map& b) {
@@ -506,146 +561,214 @@ public:
     }
 
 private:
-    void own(table* fresh) {
-        table_.reset(fresh);
-        error_ = fresh ? fresh->error() : -ENOMEM;
-        if (error_)
-            table_.reset();
+    friend place;
+    table* get() const { return table_.load(std::memory_order_acquire); }
+    // The table, or nullptr: error_ or -ENOMEM.
+    table* made_table() const {
+        table* of = get();
+        if (of || error_)
+            return of;
+        return const_cast<point_map*>(this)->own(new (std::nothrow) table(how_));
     }
-    view all() const { return view(iterator(table_.get(), {}), bool(table_)); }
-    iterator iterator_at(const K& key, bool behind) const {
+    table* own(table* fresh) {
+        std::unique_ptr<table> hold(fresh);
+        const int error = fresh ? fresh->error() : -ENOMEM;
+        table* other = nullptr;
+        if (error)
+            error_ = error;
+        else if (table_.compare_exchange_strong(other, fresh))
+            return hold.release();
+        return other;
+    }
+    template <typename It>
+    detail::view_of<It> between(bool any, typename It::bounds within) const {
+        const table* of = made_table();
+        return {It(of, std::move(within)), any && of};
+    }
+    view all() const { return between<iterator>(true, {}); }
+    iterator iterator_at(key_arg key, bool behind) const {
         iterator at = end();
-        if (table_)
-            at.fill(key, behind);
+        if (get()) {
+            const code from = table::code_of(key);
+            at.fill(&from, behind);
+        }
         return at;
     }
     static std::optional<value_type> shown(bool any, const found& f) {
         if (!any)
             return std::nullopt;
-        return std::optional<value_type>(std::in_place, table::key_of(f), table::value_of(f.word));
+        return table::with_entry(f, [](const K& key, const V& value) {
+            return std::optional<value_type>(std::in_place, key, value);
+        });
     }
     std::optional<value_type> seek(key_arg key, bool back) const {
         found f;
         const code at = table::code_of(key);
         detail::reader inside(rcu());
-        return shown(table_ && table_->seek(&at, back, false, f), f);
+        return shown(get() && get()->seek(&at, back, false, f), f);
     }
-    std::optional<value_type> seek_end(bool back) const {
+    // fn(the first entry or the last one), in a section; without one nothing.
+    template <typename Fn>
+    auto first_found(bool back, Fn fn) const -> decltype(fn(found{})) {
         found f;
         detail::reader inside(rcu());
-        return shown(table_ && table_->seek(nullptr, back, false, f), f);
-    }
-    // The first entry behind a key, or of all.
-    bool next(const std::optional<K>& from, found& f) const {
-        if (!from)
-            return table_->seek(nullptr, false, false, f);
-        const code at = table::code_of(*from);
-        return table_->seek(&at, false, true, f);
+        if (get() && get()->seek(nullptr, back, false, f))
+            return fn(f);
+        return {};
     }
     // One step of erase_if(), at the first key behind `from`. Returns whether there is one.
     template <typename Fn>
     bool erase_next_if(std::optional<K>& from, Fn& gone, size_type& n) {
         found f;
+        table& in = *get();
         detail::reader inside(rcu());
-        if (!next(from, f))
+        if (from) {
+            const code behind = table::code_of(*from);
+            if (!in.seek(&behind, false, true, f))
+                return false;
+        } else if (!in.seek(nullptr, false, false, f)) {
             return false;
-        from.emplace(table::key_of(f));
-        if (gone(std::as_const(*from), table::value_of(f.word)) &&
-            table_->erase_if(table::code_of(*from), f.word) == 0) {
-            table_->values().retire(f.word);
+        }
+        const bool erases = table::with_entry(f, [&](const K& key, const V& value) {
+            from.emplace(key);
+            return static_cast<bool>(gone(key, value));
+        });
+        if (erases && in.erase_if(table::code_of(*from), f.word) == 0) {
+            detail::own_changes++;
+            in.values().retire(f.word);
             n++;
         }
         return true;
     }
     template <typename... Args>
-    result add(key_arg key, Args&&... args) {
-        if (!table_)
-            return {error_};
-        made value = table_->make(key, std::forward<Args>(args)...);
-        if (!value)
-            return {-ENOMEM};
-        int error = table_->insert(table::code_of(key), value);
-        if (error == 0)
-            value.taken();
-        return {error};
+    static made make(table& to, key_arg key, Args&&... args) {
+        return to.make(std::piecewise_construct, std::forward_as_tuple(key),
+                       std::forward_as_tuple(std::forward<Args>(args)...));
     }
-    int put(const code& at, made& value, assign_result& done) {
-        for (;;) { // again only if other threads erased the key and inserted it in between
-            int error = table_->insert(at, value);
-            done.inserted = error == 0;
-            if (error == -EEXIST) {
-                typename table::word old;
-                error = table_->replace(at, value, old);
-                if (error == 0)
-                    done.old = removed_value(old);
-            }
-            if (error == 0)
-                value.taken();
-            if (error != -ENOENT)
-                return error;
+    template <typename... Args>
+    inserted try_add(key_arg key, Args&&... args) {
+        return add(std::piecewise_construct, std::forward_as_tuple(key),
+                   std::forward_as_tuple(std::forward<Args>(args)...));
+    }
+    // Of the arguments of a pair.
+    template <typename... Args>
+    inserted add(Args&&... args) {
+        inserted done = begun();
+        if (!done)
+            return done;
+        table& to = *get();
+        made entry = to.make(std::forward<Args>(args)...);
+        if (!entry) {
+            done.error = -ENOMEM;
+            return done;
         }
+        do {
+            typename table::reader inside(to.rcu()); // others may erase it at once
+            done.error = to.insert(entry);
+            if (done.error == 0)
+                done.first.show(entry.shown());
+        } while (done.error == -EEXIST && !done.first.find(table::code_in(entry)));
+        if ((done.second = done.error == 0))
+            entry.value.taken();
+        return done;
+    }
+    inserted put(key_arg key, V& value, bool inserts) {
+        inserted done = begun();
+        if (!done)
+            return done;
+        table& to = *get();
+        made entry = make(to, key, std::move(value));
+        typename table::word old{};
+        {
+            typename table::reader inside(to.rcu());
+            do { // again if the key leaves and comes back
+                done.error = !entry ? -ENOMEM : inserts ? to.insert(entry) : -EEXIST;
+                done.second = done.error == 0;
+                if (done.error == -EEXIST)
+                    done.error = to.replace(entry, old);
+            } while (inserts && done.error == -ENOENT);
+            if (done)
+                done.first.show(entry.shown());
+        }
+        if (done) {
+            entry.value.taken();
+            if (!done.second)
+                done.old = removed_value(old);
+        }
+        to.values().destroy_some();
+        return done;
+    }
+    // A change of this thread: there is a table, or an error.
+    inserted begun() {
+        detail::own_changes++;
+        table* to = made_table();
+        return {{to ? 0 : error_ ? error_ : -ENOMEM}, iterator(to, {})};
     }
     // One try of update_entry(): -EAGAIN: another thread was faster.
     template <typename Fn, typename Absent>
-    int try_update(const code& at, key_arg key, Fn& change, Absent& absent, int no_value) {
-        typename table::word old;
+    int try_update(table& in, const code& at, key_arg key, Fn& change, Absent& absent,
+                   int no_value) {
+        found old;
         detail::reader inside(rcu()); // a box that has left is not used again before it ends
-        if (!table_->get(at, old)) {
-            made value = absent();
-            int error = value ? table_->insert(at, value) : no_value;
+        if (!in.get(at, old)) {
+            made entry = absent(in);
+            int error = entry ? in.insert(entry) : no_value;
             if (error == 0)
-                value.taken();
+                entry.value.taken();
             return error == -EEXIST ? -EAGAIN : error;
         }
-        auto changed = change(table::value_of(old));
+        auto changed = change(table::value_of(old.word));
         int error;
         if constexpr (detail::is_optional<decltype(changed)> && !detail::is_optional<V>) {
-            error =
-                changed ? swap_in(at, key, old, *std::move(changed)) : table_->erase_if(at, old);
+            error = changed ? swap_in(in, key, old.word, *std::move(changed))
+                            : in.erase_if(at, old.word);
         } else {
-            error = swap_in(at, key, old, std::move(changed));
+            error = swap_in(in, key, old.word, std::move(changed));
         }
         if (error == 0)
-            table_->values().retire(old);
+            in.values().retire(old.word);
         return error == -ENOENT ? -EAGAIN : error;
     }
     template <typename T>
-    int swap_in(const code& at, key_arg key, const typename table::word& old, T&& changed) {
-        made value = table_->make(key, std::forward<T>(changed));
-        int error = value ? table_->replace_if(at, old, value) : -ENOMEM;
+    static int swap_in(table& in, key_arg key, const typename table::word& old, T&& changed) {
+        made entry = make(in, key, std::forward<T>(changed));
+        int error = entry ? in.replace_if(old, entry) : -ENOMEM;
         if (error == 0)
-            value.taken();
+            entry.value.taken();
         return error;
     }
     template <typename Fn, typename Absent>
     result update_entry(key_arg key, Fn& change, Absent absent, int no_value) {
-        if (!table_)
-            return {error_};
+        result done = begun();
+        if (!done)
+            return done;
+        table* in = get();
         const code at = table::code_of(key);
-        int error;
         do
-            error = try_update(at, key, change, absent, no_value);
-        while (error == -EAGAIN);
-        table_->values().destroy_some();
-        return {error};
+            done.error = try_update(*in, at, key, change, absent, no_value);
+        while (done.error == -EAGAIN);
+        in->values().destroy_some();
+        return done;
     }
     // Without an end: to the last one.
     size_type erase_between(const K& first, const std::optional<K>& end) {
-        if (!table_)
+        table* in = get();
+        if (!in)
             return 0;
         size_type n;
         const code from = table::code_of(first);
         if (end) {
             const code to = table::code_of(*end);
-            n = table_->erase_range(from, &to);
+            n = in->erase_range(from, &to);
         } else {
-            n = table_->erase_range(from, nullptr);
+            n = in->erase_range(from, nullptr);
         }
-        table_->values().destroy_some();
+        detail::own_changes++;
+        in->values().destroy_some();
         return n;
     }
 
-    std::unique_ptr<table> table_;
+    std::atomic<table*> table_{nullptr};
     config how_;
     int error_ = 0;
 };
@@ -658,94 +781,19 @@ template <std::input_iterator It, std::sentinel_for<It> End>
 point_map(It, End) -> point_map<std::remove_const_t<typename std::iter_value_t<It>::first_type>,
                                 typename std::iter_value_t<It>::second_type>;
 
-// Where the value of a key is, or belongs: what map[key] returns. It does not outlive the map.
-template <typename K, typename V, typename Compare>
-class point_map<K, V, Compare>::place {
-public:
-    place(const place&) = default;
-    // A copy of the value, or V() if the key is not there. A reference into the map does not exist:
-    // other threads may erase the key at any time.
-    operator V() const { return get(); } // NOLINT(google-explicit-constructor): as a V& is one
-    V get() const {
-        std::optional<V> value = map_.find(key_);
-        return value ? *std::move(value) : V();
-    }
-    // These throw std::bad_alloc without memory.
-    place& operator=(V value) {
-        detail::must(map_.insert_or_assign(key_, std::move(value)));
-        return *this;
-    }
-    place& operator=(const place& other) { // NOLINT(bugprone-unhandled-self-assignment)
-        return *this = other.get();
-    }
-    ~place() = default;
-    // One step each: of several threads that add, none is lost. A key that is not there has V().
-    place& operator+=(const auto& by) { return change(std::plus<>(), by); }
-    place& operator-=(const auto& by) { return change(std::minus<>(), by); }
-    place& operator|=(const auto& by) { return change(std::bit_or<>(), by); }
-    place& operator&=(const auto& by) { return change(std::bit_and<>(), by); }
-    place& operator^=(const auto& by) { return change(std::bit_xor<>(), by); }
-    place& operator*=(const auto& by) { return change(std::multiplies<>(), by); }
-    place& operator/=(const auto& by) { return change(std::divides<>(), by); }
-    place& operator%=(const auto& by) { return change(std::modulus<>(), by); }
-    place& operator++()
-        requires requires(V v) { v + 1; }
-    {
-        return *this += 1;
-    }
-    place& operator--()
-        requires requires(V v) { v - 1; }
-    {
-        return *this -= 1;
-    }
-    // These return the value before the step.
-    V operator++(int)
-        requires requires(V v) { v + 1; }
-    {
-        return before([](const V& v) { return static_cast<V>(v + 1); });
-    }
-    V operator--(int)
-        requires requires(V v) { v - 1; }
-    {
-        return before([](const V& v) { return static_cast<V>(v - 1); });
-    }
-    friend bool operator==(const place& a, const V& b) { return a.get() == b; }
-    template <typename Out>
-    friend auto operator<<(Out& out, const place& at) -> decltype(out << std::declval<const V&>()) {
-        return out << at.get();
-    }
-
-private:
-    friend point_map;
-    place(point_map& map, const K& key) : map_(map), key_(key) {}
-    place& change(auto op, const auto& by) {
-        auto fn = [&](const V& v) { return static_cast<V>(op(v, by)); };
-        detail::must(map_.update(key_, fn, fn(V())));
-        return *this;
-    }
-    // The value before fn changed it. With the key absent, fn(V()) is inserted.
-    template <typename Fn>
-    V before(Fn fn) {
-        for (;;) {
-            V old{};
-            result done = map_.update(key_, [&](const V& v) {
-                old = v;
-                return fn(v);
-            });
-            if (done.error == -ENOENT) {
-                old = V();
-                done = map_.insert(key_, fn(old));
-            }
-            if (done.error == -EEXIST)
-                continue; // another thread has inserted it
-            detail::must(done);
-            return old;
-        }
-    }
-    point_map& map_;
-    K key_;
-};
-
 } // namespace lathwork
+
+namespace std { // NOLINT(cert-dcl58-cpp)
+
+// As std::map's: gone(entry).
+template <typename K, typename V, typename Compare, typename Fn>
+auto erase_if(lathwork::point_map<K, V, Compare>& map, Fn gone) {
+    return map.erase_if([&](const K& key, const V& value) {
+        const std::pair<const K&, const V&> entry(key, value);
+        return gone(entry);
+    });
+}
+
+} // namespace std
 
 #endif // LATHWORK_CXX_POINT_MAP_HPP

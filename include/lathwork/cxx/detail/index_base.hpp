@@ -71,10 +71,7 @@ public:
     using iterator_concept = std::bidirectional_iterator_tag;
     using iterator_category = older_category;
 
-    struct pointer {
-        reference shown;
-        auto* operator->() const { return std::addressof(shown); }
-    };
+    using pointer = decltype(Items::address(std::declval<const typename Items::shown&>()));
 
     item_iterator() = default;
     // The end of [first, last].
@@ -82,7 +79,7 @@ public:
         : list_(of.list), rcu_(of.rcu()), first_(first), last_(last) {}
 
     reference operator*() const { return Items::give(ahead_->item); }
-    pointer operator->() const { return {**this}; }
+    pointer operator->() const { return Items::address(ahead_->item); }
     item_iterator& operator++() {
         if (ahead_.at_end())
             step_beyond_the_end();
@@ -97,14 +94,22 @@ public:
     item_iterator operator++(int) { return step_after(*this); }
     // Before the first item it stays where it is.
     item_iterator& operator--() {
-        if (ahead_.previous() || !list_ || (!ahead_.at_end() && key() == 0))
-            return *this;
+        step_back();
+        return *this;
+    }
+    // Returns whether there was an item before.
+    bool step_back() {
+        if (ahead_.previous())
+            return true;
+        if (!list_ || (!ahead_.at_end() && key() == 0))
+            return false;
         std::uint64_t from = ahead_.at_end() ? last_ : key() - 1;
         taken_item<typename Items::word> to;
         reader inside(rcu_);
-        if (lath_index_floor_item(list_, from, &to.item) == 0 && to.item.key >= first_)
+        const bool any = lath_index_floor_item(list_, from, &to.item) == 0 && to.item.key >= first_;
+        if (any)
             take(&to.item, 1);
-        return *this;
+        return any;
     }
     item_iterator operator--(int) { return step_back_after(*this); }
     // Of positions: two items with one key are equal.
@@ -154,7 +159,7 @@ public:
         typename Items::result; // std::optional<value_type>; T* where objects are the caller's
     using iterator = item_iterator<Items>;
     using const_iterator = iterator;
-    using reverse_iterator = reversed<iterator>;
+    using reverse_iterator = std::reverse_iterator<iterator>;
     using const_reverse_iterator = reverse_iterator;
     using view = view_of<iterator>;
 
@@ -173,7 +178,7 @@ public:
     iterator cbegin() const { return begin(); }
     iterator cend() const { return end(); }
     reverse_iterator rbegin() const { return reverse_iterator(end()); }
-    reverse_iterator rend() const { return reverse_iterator(begin()); }
+    reverse_iterator rend() const { return {end(), std::default_sentinel}; }
     reverse_iterator crbegin() const { return rbegin(); }
     reverse_iterator crend() const { return rend(); }
     // The first item that starts at a key >= key / > key, or end().

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// lathwork/cxx/detail/map_iterator.hpp - positions in a point_map, and entries in place.
+// lathwork/cxx/detail/map_iterator.hpp - positions in a point_map, and what its insertions return.
 //
 // point_map.hpp includes it; a program has no reason to do so itself.
 //
@@ -13,128 +13,170 @@
 
 #include "lathwork/cxx/items.hpp"
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <memory>
 #include <optional>
-#include <ranges>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
 namespace lathwork::detail {
 
-// The entries that an iterator has read ahead, as the table keeps them.
-template <typename K, typename V, typename Table>
+// Calls of this thread that changed a map: an iterator that has read ahead before reads again.
+inline constinit thread_local std::uint64_t own_changes = 0;
+
+// The entries that an iterator has read ahead. Those in boxes are shown in place; Holding: they
+// stay while it has them. Of others there is a copy of the one that is shown.
+template <typename Table, typename Holding>
 class entries_ahead : public position_ahead {
+    using entry = typename Table::entry;
+    using code = typename Table::code;
+    static constexpr bool holds = Holding::value && !Table::direct;
+
 public:
+    static constexpr std::size_t most = Table::run::most;
+
     entries_ahead() {} // NOLINT(modernize-use-equals-default): there is no entry yet
     entries_ahead(const entries_ahead& other) : position_ahead() { *this = other; }
-    // Copies what is there.
+    entries_ahead(entries_ahead&& other) noexcept : position_ahead() { *this = std::move(other); }
+    // Copies the one that is shown.
     entries_ahead& operator=(const entries_ahead& other) {
-        at_ = other.at_;
-        count_ = other.count_;
-        std::copy_n(other.run_.codes.begin(), count_, run_.codes.begin());
-        std::copy_n(other.run_.words.begin(), count_, run_.words.begin());
+        if (this != &other) {
+            clear();
+            if (!other.at_end())
+                show(other.run_.at(other.at_));
+        }
         return *this;
     }
-    ~entries_ahead() = default;
-    // Not at the end.
-    K key() const { return Table::key_of(run_.at(at_)); }
-    V value() const { return Table::value_of(run_.words[at_]); }
-    template <typename Code>
-    void fill(const Table& from, const Code* at, bool behind, const Code* end) {
-        clear();
-        count_ = static_cast<std::uint32_t>(from.scan(at, behind, end, run_, Table::run::most));
+    entries_ahead& operator=(entries_ahead&& other) noexcept {
+        if (this != &other) {
+            clear();
+            run_.copy(other.run_, other.count_);
+            at_ = other.at_;
+            count_ = std::exchange(other.count_, 0);
+            other.at_ = 0;
+            arrive();
+        }
+        return *this;
     }
+    ~entries_ahead() { clear(); }
+
+    // Not at the end; until it moves.
+    const entry& shown() const {
+        if constexpr (Table::direct)
+            return *copy_;
+        else
+            return Table::entry_of(run_.at(at_));
+    }
+    void clear() {
+        if constexpr (holds)
+            for (std::uint32_t i = 0; i < count_; i++)
+                Table::release(run_.words[i]);
+        count_ = at_ = 0;
+    }
+    bool next() { return position_ahead::next() && arrive(); }
+    bool previous() { return position_ahead::previous() && arrive(); }
+    // In a section: as scan() of the table; shows the one that is next to `at`.
+    void fill(const Table& from, const code* at, bool back, bool behind, const code* stop,
+              std::size_t n) {
+        clear();
+        count_ = static_cast<std::uint32_t>(from.scan(at, back, behind, stop, run_, n));
+        if constexpr (!Table::direct)
+            for (std::uint32_t i = 0; i < count_; i++)
+                Table::prefetch(run_.words[i]);
+        if constexpr (holds)
+            for (std::uint32_t i = 0; i < count_; i++)
+                Table::hold(run_.words[i]);
+        at_ = back && count_ ? count_ - 1 : 0;
+        arrive();
+    }
+    // In a section, or where another holds it.
     void show(const typename Table::found& f) {
-        run_.codes[0] = f.code;
-        run_.words[0] = f.word;
-        at_ = 0;
+        clear();
+        run_.put(f);
         count_ = 1;
+        if constexpr (holds)
+            Table::hold(f.word);
+        arrive();
     }
 
 private:
+    bool arrive() {
+        if constexpr (Table::direct)
+            if (!at_end())
+                Table::copy_entry(run_.at(at_), copy_);
+        return true;
+    }
+
     typename Table::run run_;
+    struct none {};
+    [[no_unique_address]] std::conditional_t<Table::direct, std::optional<entry>, none> copy_;
 };
 
-// Where values are in boxes: a copy of one entry.
-template <typename K, typename V, typename Table>
-    requires(!Table::direct)
-class entries_ahead<K, V, Table> {
-public:
-    bool at_end() const { return one_.at_end(); }
-    const K& key() const { return one_->first; }
-    const V& value() const { return one_->second; }
-    void clear() { one_.clear(); }
-    bool next() { return false; }
-    bool previous() { return false; }
-    template <typename Code>
-    void fill(const Table& from, const Code* at, bool behind, const Code* end) {
-        typename Table::run run;
-        clear();
-        if (from.scan(at, behind, end, run, 1))
-            show(run.at(0));
-    }
-    void show(const typename Table::found& f) {
-        one_.fill(1, [&](std::size_t) {
-            return std::pair<K, V>(Table::key_of(f), V(Table::value_of(f.word)));
-        });
-    }
-
-private:
-    read_ahead<std::pair<K, V>, 1> one_;
-};
-
-// A position among the entries of a table that are at or behind `first` and before `end`.
-template <typename K, typename V, typename Table>
+// A position among the entries of a table that are at or behind `first` and before `end`. It shows
+// an entry as it was when it was read; what its own thread has changed since, it sees at the next
+// step. Holding: std::true_type: what it shows stays until it moves, whoever erases it; false_type:
+// to the end of the section that it was made in.
+template <typename Table, typename Holding>
 class map_iterator {
-    using found = typename Table::found;
+    using K = typename Table::key_type;
+    using code = typename Table::code;
+    using ahead = entries_ahead<Table, Holding>;
 
 public:
-    using value_type = std::pair<const K, V>;
-    using reference = const value_type; // const: it->second = x would change a copy
+    using value_type = typename Table::entry;
+    // Of what it has copied a copy, as it may be a temporary; const: it->second = x is wrong.
+    using reference = std::conditional_t<Table::direct, const value_type, const value_type&>;
+    using pointer = const value_type*;
     using difference_type = std::ptrdiff_t;
     using iterator_concept = std::bidirectional_iterator_tag;
     using iterator_category = older_category;
-
-    struct pointer {
-        value_type shown;
-        const value_type* operator->() const { return std::addressof(shown); }
-    };
     struct bounds {
         std::optional<K> first, end;
     };
 
-    map_iterator() = default;
+    map_iterator() {} // NOLINT(modernize-use-equals-default): `{}` would clear what is unused
     // The end.
     map_iterator(const Table* of, bounds within) : table_(of), within_(std::move(within)) {}
 
-    reference operator*() const { return reference(ahead_.key(), ahead_.value()); }
-    pointer operator->() const { return {**this}; }
+    reference operator*() const { return ahead_.shown(); }
+    pointer operator->() const { return std::addressof(ahead_.shown()); }
+    // Whether it shows an entry.
+    explicit operator bool() const { return !at_end(); }
     map_iterator& operator++() {
-        if (ahead_.at_end())
+        if (at_end())
             step_beyond_the_end();
-        if (ahead_.next())
+        if (is_fresh() && ahead_.next())
             return *this;
         const K last = key();
-        ahead_.clear();
-        fill(last, true);
+        const code at = Table::code_of(last);
+        fill(&at, true);
         return *this;
     }
     map_iterator operator++(int) { return step_after(*this); }
     // Before the first entry it stays where it is.
     map_iterator& operator--() {
-        if (ahead_.previous() || !table_)
-            return *this;
-        const std::optional<K> from = at_end() ? within_.end : std::optional<K>(key());
-        found f;
-        reader inside(table_->rcu());
-        bool any = with_code(from, [&](auto* at) { return table_->seek(at, true, at, f); });
-        if (any && (!within_.first || !before(Table::key_of(f), *within_.first)))
-            ahead_.show(f);
+        step_back();
         return *this;
+    }
+    // Returns whether there was an entry before.
+    bool step_back() {
+        if ((is_fresh() && ahead_.previous()) || !table_)
+            return table_ != nullptr;
+        const std::optional<K> from = at_end() ? within_.end : std::optional<K>(key());
+        ahead before;
+        with_code(from, [&](auto* at) {
+            with_code(within_.first, [&](auto* first) {
+                reader inside(table_->rcu());
+                before.fill(*table_, at, true, true, first, grown());
+            });
+        });
+        const bool any = !before.at_end();
+        if (any)
+            ahead_ = std::move(before);
+        return any;
     }
     map_iterator operator--(int) { return step_back_after(*this); }
     // Of positions: two entries with one key are equal.
@@ -144,139 +186,94 @@ public:
     // Whether a shows an entry before the position of b; the entry of b may have left.
     friend bool operator<(const map_iterator& a, const map_iterator& b) {
         const std::optional<K>& end = b.limit();
-        return !a.at_end() &&
-               (b.at_end() ? !end || before(a.key(), *end) : before(a.key(), b.key()));
+        return !a.at_end() && (b.at_end() ? !end || Table::precedes(a.key(), *end)
+                                          : Table::precedes(a.key(), b.key()));
     }
 
     // Not at the end.
-    decltype(auto) key() const { return ahead_.key(); }
+    const K& key() const { return ahead_.shown().first; }
     bool at_end() const { return ahead_.at_end(); }
     // What it does not go beyond, if anything.
     const std::optional<K>& limit() const { return within_.end; }
     // Goes to the first entry within the bounds.
-    void begin() { fill(within_.first, false); }
-    // Goes to the first entry at or behind a key, or behind all of it.
-    void fill(const std::optional<K>& from, bool behind) {
-        reader inside(table_->rcu()); // boxes are copied before it ends
-        with_code(from, [&](auto* at) {
-            with_code(within_.end, [&](auto* end) { ahead_.fill(*table_, at, behind, end); });
+    void begin() {
+        with_code(within_.first, [&](auto* at) { fill(at, false); });
+    }
+    // Goes to the first entry at or behind a key.
+    void fill(const code* from, bool behind) {
+        with_code(within_.end, [&](auto* end) {
+            reader inside(table_->rcu());
+            ahead_.fill(*table_, from, false, behind, end, grown());
         });
     }
+    // Goes to the entry of a key, if there is one; returns whether.
+    bool find(const code& at) {
+        typename Table::found f;
+        typename Table::reader inside(table_->rcu());
+        if (!table_->get(at, f))
+            return false;
+        show(f);
+        return true;
+    }
+    void show(const typename Table::found& f) { ahead_.show(f); }
 
 private:
     template <typename Fn>
-    static auto with_code(const std::optional<K>& key, Fn fn) {
-        using code = typename Table::code;
+    static void with_code(const std::optional<K>& key, Fn fn) {
         if (!key)
             return fn(static_cast<const code*>(nullptr));
         const code at = Table::code_of(*key);
-        return fn(&at);
+        fn(&at);
     }
-    // In the order of the table.
-    static bool before(const K& a, const K& b) { return Table::precedes(a, b); }
+    bool is_fresh() const { return !Holding::value || changes_ == own_changes; }
+    // How many to read: one at first, as many programs look no further, more with each time.
+    std::size_t grown() {
+        if (!is_fresh())
+            length_ = 0;
+        changes_ = own_changes;
+        length_ = length_ || !Holding::value ? ahead::most : 1;
+        return length_;
+    }
+
     const Table* table_ = nullptr;
     bounds within_;
-    entries_ahead<K, V, Table> ahead_;
-};
-
-// The entries of a table between two keys, in place: values in boxes, and keys that a box has, are
-// shown where they are. Good in the section that it was made in. What it has read ahead it shows as
-// it was then.
-template <typename K, typename V, typename Table>
-class entries_in_place : public std::ranges::view_interface<entries_in_place<K, V, Table>> {
-    using found = typename Table::found;
-    using value = std::conditional_t<Table::direct, V, const V&>;
-
-public:
-    using entry = std::pair<decltype(Table::key_in(std::declval<found>())), value>;
-
-    class iterator {
-    public:
-        using value_type = entry;
-        using difference_type = std::ptrdiff_t;
-        using iterator_concept = std::input_iterator_tag;
-
-        iterator() = default;
-        iterator(const iterator&) = default;
-        iterator& operator=(const iterator& other) {
-            if (this != &other) {
-                table_ = other.table_;
-                end_ = other.end_;
-                at_ = other.at_;
-                count_ = other.count_;
-                run_ = other.run_;
-                if (count_)
-                    show();
-            }
-            return *this;
-        }
-        ~iterator() = default;
-        // Refers to what this iterator has: until it moves.
-        const entry& operator*() const { return *shown_; }
-        const entry* operator->() const { return std::addressof(*shown_); }
-        iterator& operator++() {
-            if (at_ + 1 < count_) {
-                at_++;
-                show();
-            } else {
-                const auto last = Table::code_of(shown_->first);
-                fill(&last);
-            }
-            return *this;
-        }
-        void operator++(int) { ++*this; }
-        friend bool operator==(const iterator& at, std::default_sentinel_t) { return !at.count_; }
-
-    private:
-        friend entries_in_place;
-        using code = typename Table::code;
-
-        iterator(const Table* of, const std::optional<K>* first, const std::optional<K>* end)
-            : table_(of), end_(end) {
-            if (first && *first) {
-                const code at = Table::code_of(**first);
-                fill(&at, false);
-            } else if (table_) {
-                fill(nullptr, false);
-            }
-        }
-        void fill(const code* from, bool behind = true) {
-            if (*end_) {
-                const code end = Table::code_of(**end_);
-                count_ = table_->scan(from, behind, &end, run_, Table::run::most);
-            } else {
-                count_ = table_->scan(from, behind, nullptr, run_, Table::run::most);
-            }
-            if constexpr (!Table::direct)
-                for (std::size_t i = 0; i < count_; i++)
-                    __builtin_prefetch(reinterpret_cast<const void*>(run_.words[i]));
-            at_ = 0;
-            if (count_)
-                show();
-        }
-        void show() {
-            const found f = run_.at(at_);
-            shown_.emplace(Table::key_in(f), Table::value_of(f.word));
-        }
-
-        const Table* table_ = nullptr;
-        const std::optional<K>* end_ = nullptr; // of the view
-        std::size_t at_ = 0, count_ = 0;
-        std::optional<entry> shown_;
-        typename Table::run run_;
-    };
-
-    entries_in_place() = default;
-    entries_in_place(const Table* of, std::optional<K> first, std::optional<K> end)
-        : table_(of), first_(std::move(first)), end_(std::move(end)) {}
-    iterator begin() const { return table_ ? iterator(table_, &first_, &end_) : iterator(); }
-    std::default_sentinel_t end() const { return {}; }
-
-private:
-    const Table* table_ = nullptr;
-    std::optional<K> first_, end_;
+    std::uint64_t changes_ = own_changes;
+    std::size_t length_ = 0;
+    ahead ahead_;
 };
 
 } // namespace lathwork::detail
+
+namespace lathwork {
+
+// What an insertion did; `auto [at, fresh] = map.insert(...)`. `first` shows the entry of the key;
+// it is at the end if there is an error other than -EEXIST. `old`: the value that another replaced.
+template <typename It, typename Old>
+struct insertion : result {
+    It first{};
+    bool second = false; // whether there is a new entry
+    Old old{};
+    operator std::pair<It, bool>() const { return {first, second}; } // NOLINT(google-explicit-*)
+    template <std::size_t I>
+    std::tuple_element_t<I, std::pair<It, bool>>& get() & {
+        return std::get<I>(std::tie(first, second));
+    }
+    template <std::size_t I>
+    std::tuple_element_t<I, std::pair<It, bool>> get() && {
+        return std::move(std::get<I>(std::tie(first, second)));
+    }
+    template <std::size_t I>
+    const std::tuple_element_t<I, std::pair<It, bool>>& get() const& {
+        return std::get<I>(std::tie(first, second));
+    }
+};
+
+} // namespace lathwork
+
+template <typename It, typename Old>
+struct std::tuple_size<lathwork::insertion<It, Old>> : std::integral_constant<std::size_t, 2> {};
+template <std::size_t I, typename It, typename Old>
+struct std::tuple_element<I, lathwork::insertion<It, Old>>
+    : std::tuple_element<I, std::pair<It, bool>> {};
 
 #endif // LATHWORK_CXX_DETAIL_MAP_ITERATOR_HPP

@@ -6,9 +6,9 @@
 // point_map.hpp includes it; a program has no reason to do so itself.
 //
 //   lathwork::detail::table_of<int, int, false> t(lathwork::default_config());
-//   auto value = t.make(1, 10);
-//   if (t.insert(t.code_of(1), value) == 0)
-//       value.taken();
+//   auto made = t.make(1, 10);
+//   if (t.insert(made) == 0)
+//       made.value.taken();
 //
 // Errors: members return 0 or a negative errno, as the C calls do.
 #ifndef LATHWORK_CXX_DETAIL_TABLE_HPP
@@ -31,31 +31,93 @@ struct found_entry {
     Word word;
 };
 
+// A box of a table. Code: the bytes of the key, if the key does not have them itself.
+struct no_code {};
+template <typename K, typename V, typename Code>
+struct record {
+    std::pair<const K, V> entry;
+    [[no_unique_address]] Code code{};
+    template <typename... Args>
+    explicit record(Args&&... args) : entry(std::forward<Args>(args)...) {
+        if constexpr (!std::is_same_v<Code, no_code>)
+            code = key_code<K>::encode(entry.first);
+    }
+};
+// What the tables have in common: Words are of the entry itself, or of its box.
+template <typename K, typename V, typename Words>
+class table_base {
+public:
+    using key_type = K;
+    using entry = std::pair<const K, V>;
+    using key_arg = typename looked_up<K>::type;
+    using word = typename Words::word_type;
+    using found = found_entry<word>;
+    static constexpr bool direct = Words::direct;
+    // A section, if what is found in it lies in boxes.
+    struct no_section {
+        explicit no_section(const lath_rcu* /*rcu*/) {}
+    };
+    using reader = std::conditional_t<direct, no_section, detail::reader>;
+
+    explicit table_base(const config& how)
+        : values_(how), rcu_(how.rcu ? how.rcu : &lath_rcu_auto) {}
+    // Of the construction: nothing else may be called if it is not 0.
+    int error() const { return error_; }
+    const lath_rcu* rcu() const { return rcu_; }
+    Words& values() { return values_; }
+    static const entry& entry_of(const found& f)
+        requires(!direct)
+    {
+        return Words::show(f.word).entry;
+    }
+    // The lines of a box, as far as an entry has its own.
+    static void prefetch(const word& of) {
+        for (std::size_t at = 0; at < std::min<std::size_t>(sizeof(*Words::box_of(of)), 128);
+             at += 64)
+            __builtin_prefetch(reinterpret_cast<const char*>(of) + at, 1);
+    }
+    // An iterator shows the box, or does not any more.
+    static void hold(const word& of) { Words::box_of(of)->hold(); }
+    static void release(const word& of) { Words::box_of(of)->release(); }
+
+protected:
+    Words values_;
+    const lath_rcu* rcu_;
+    int error_ = -ENOMEM;
+};
+template <typename K, typename V>
+using words_of_table =
+    value_words<std::conditional_t<stored_in_leaf<V>, V, record<K, V, no_code>>, stored_in_leaf<V>>;
+
 // Keys are words. Down: in descending order.
 template <typename K, typename V, bool Down>
-class word_table {
-    using words = value_words<V, stored_in_leaf<V>>;
+class word_table : public table_base<K, V, words_of_table<K, V>> {
+    using words = words_of_table<K, V>;
+    using base = table_base<K, V, words>;
+    using base::error_;
+    using base::values_;
 
 public:
-    using key_arg = typename looked_up<K>::type;
+    using typename base::entry;
+    using typename base::found;
+    using typename base::key_arg;
+    using typename base::word;
     using code = std::uint64_t;
-    using word = typename words::word_type;
-    using found = found_entry<word>;
-    using made = typename words::made;
-    using gone = removed<V, V, words::direct>;
-    using native_type = lath_index;
-    static constexpr bool direct = words::direct;
-    static constexpr std::size_t chunk = direct ? (sizeof(word) <= 16 ? 32 : 16) : 1;
+    using gone =
+        removed<V, std::conditional_t<words::direct, V, record<K, V, no_code>>, words::direct>;
+    using base::direct;
+    static constexpr std::size_t chunk = direct ? (sizeof(word) <= 16 ? 32 : 16) : 16;
 
-    explicit word_table(config how) : values_(how), rcu_(how.rcu ? how.rcu : &lath_rcu_auto) {
+    explicit word_table(config how) : base(how) {
         how.layout = LATH_POINTS;
         how.value_size = sizeof(word);
-        error_ = values_.ready() ? lath_index_init(native(), &how) : -ENOMEM;
+        if (values_.ready())
+            error_ = lath_index_init(native(), &how);
     }
     // A copy of `other`, which is read as an iterator does.
     word_table(const word_table& other, config how)
         requires direct
-        : values_(how), rcu_(other.rcu_) {
+        : base(how) {
         how.layout = LATH_POINTS;
         how.value_size = sizeof(word);
         error_ = lath_index_clone(native(), other.native(), &how);
@@ -69,32 +131,67 @@ public:
         lath_index_fini(native(), direct ? nullptr : keep_each, this);
         values_.drain(); // when the index is gone: ~V may end another map
     }
-    // Of the construction: nothing else may be called if it is not 0.
-    int error() const { return error_; }
-    const lath_rcu* rcu() const { return rcu_; }
     lath_index* native() const { return &list_; }
 
     static code code_of(key_arg key) {
         return Down ? ~key_code<K>::encode(key) : key_code<K>::encode(key);
     }
     static bool precedes(key_arg a, key_arg b) { return code_of(a) < code_of(b); }
-    static K key_of(const found& f) { return key_code<K>::decode(Down ? ~f.code : f.code); }
-    static K key_in(const found& f) { return key_of(f); }
-    static decltype(auto) value_of(const word& of) { return words::show(of); }
-
-    template <typename... Args>
-    made make(key_arg /*key*/, Args&&... args) {
-        return values_.make(std::forward<Args>(args)...);
+    static void copy_entry(const found& f, std::optional<entry>& to) {
+        to.emplace(key_code<K>::decode(Down ? ~f.code : f.code), words::show(f.word));
     }
+    static decltype(auto) value_of(const word& of) {
+        if constexpr (direct)
+            return words::show(of);
+        else
+            return (words::show(of).entry.second);
+    }
+    // fn(const K&, const V&)
+    template <typename Fn>
+    static decltype(auto) with_entry(const found& f, Fn&& fn) {
+        if constexpr (direct)
+            return fn(key_code<K>::decode(Down ? ~f.code : f.code), words::show(f.word));
+        else
+            return fn(words::show(f.word).entry.first, words::show(f.word).entry.second);
+    }
+
+    // An entry that the table does not have yet.
+    struct made {
+        typename words::made value;
+        code at = 0;
+        made() = default;
+        template <typename... Args>
+        explicit made(words& to, Args&&... args)
+            requires(!direct)
+            : value(to.make(std::forward<Args>(args)...)) {
+            if (value)
+                at = code_of(words::show(value.word()).entry.first);
+        }
+        explicit made(words& to, const std::pair<K, V>& of)
+            requires direct
+            : value(to.make(of.second)), at(code_of(of.first)) {}
+        explicit operator bool() const { return static_cast<bool>(value); }
+        found shown() const { return {at, value.word()}; }
+    };
+    // Of the arguments of a pair.
+    template <typename... Args>
+    made make(Args&&... args) {
+        if constexpr (direct)
+            return made(values_, std::pair<K, V>(std::forward<Args>(args)...));
+        else
+            return made(values_, std::forward<Args>(args)...);
+    }
+    static code code_in(const made& entry) { return entry.at; }
     // In a section, if it is to look at the value.
-    bool get(code at, word& to) const {
+    bool get(code at, found& to) const {
+        to.code = at;
         if constexpr (direct) {
-            return lath_index_get(native(), at, words_of(to)) != 0;
+            return lath_index_get(native(), at, words_of(to.word)) != 0;
         } else {
             lath_item item;
             if (lath_index_lookup_item_rcu(native(), at, &item) != 0)
                 return false;
-            to = item.value;
+            to.word = item.value;
             return true;
         }
     }
@@ -126,22 +223,42 @@ public:
     }
     // Entries of a scan, in columns.
     struct run {
-        static constexpr std::size_t most = direct ? chunk : 16;
+        static constexpr std::size_t most = chunk;
         std::array<std::uint64_t, most> codes;
         std::array<word, most> words;
         found at(std::size_t i) const { return {codes[i], words[i]}; }
+        void put(const found& f) { codes[0] = f.code, words[0] = f.word; }
+        void copy(const run& from, std::size_t n) {
+            std::copy_n(from.codes.begin(), n, codes.begin());
+            std::copy_n(from.words.begin(), n, words.begin());
+        }
     };
-    // At most n entries at or behind *from and before *end, in order. Returns how many.
-    std::size_t scan(const code* from, bool behind, const code* end, run& to, std::size_t n) const {
-        std::uint64_t at = from ? *from : 0;
-        if ((behind && at == UINT64_MAX) || (end && *end == 0))
+    // In order: at most n entries at or behind *from and before *stop; `back`: the last of those at
+    // or before *from and not before *stop. Returns how many.
+    std::size_t scan(const code* from, bool back, bool behind, const code* stop, run& to,
+                     std::size_t n) const {
+        if (!back) {
+            const std::uint64_t at = from ? *from : 0;
+            if ((behind && at == UINT64_MAX) || (stop && *stop == 0))
+                return 0;
+            return lath_index_scan_values(native(), at + (from && behind),
+                                          stop ? *stop - 1 : UINT64_MAX, to.codes.data(),
+                                          words_of(to.words[0]), n, nullptr);
+        }
+        if (from && behind && *from == 0)
             return 0;
-        return lath_index_scan_values(native(), at + behind, end ? *end - 1 : UINT64_MAX,
-                                      to.codes.data(), words_of(to.words[0]), n, nullptr);
+        taken_items<word, chunk> items;
+        n = lath_index_scan_back(native(), from ? *from - behind : UINT64_MAX, stop ? *stop : 0,
+                                 items.items.data(), n, nullptr);
+        for (std::size_t i = 0; i < n; i++) {
+            to.codes[n - 1 - i] = items.items[i].key;
+            to.words[n - 1 - i] = words::in(items.items[i]);
+        }
+        return n;
     }
 
-    int insert(code at, const made& value) {
-        lath_item item{at, 1, given(value.word())};
+    int insert(const made& of) {
+        lath_item item{of.at, 1, given(of.value.word())};
         return lath_index_insert_item(native(), &item, nullptr);
     }
     // At most `step` elements. Return how many went in, or out; codes[i] as the single calls.
@@ -159,14 +276,15 @@ public:
         std::transform(keys.begin(), keys.end(), at.begin(), code_of);
         return lath_index_erase_batch(native(), keys.size(), at.data(), codes);
     }
-    int replace(code at, const made& value, word& old) {
+    int replace(const made& by, word& old) {
         taken_item<word> was;
-        int error = lath_index_replace_item(native(), at, given(value.word()), &was.item);
+        int error = lath_index_replace_item(native(), by.at, given(by.value.word()), &was.item);
         old = was.value();
         return error;
     }
-    int replace_if(code at, const word& expected, const made& value) {
-        return lath_index_replace_if(native(), at, given(expected), given(value.word()), nullptr);
+    int replace_if(const word& expected, const made& by) {
+        return lath_index_replace_if(native(), by.at, given(expected), given(by.value.word()),
+                                     nullptr);
     }
     int erase(code at, word& old) {
         taken_item<word> was;
@@ -205,8 +323,6 @@ public:
     }
     int verify() const { return lath_index_verify(native(), 6, nullptr, 0); }
 
-    words& values() { return values_; }
-
     static constexpr std::size_t step = 256; // elements of a batch per call of the index
 
 private:
@@ -219,44 +335,38 @@ private:
             static_cast<word_table*>(self)->values_.keep(item->value);
     }
 
-    words values_;
-    const lath_rcu* rcu_;
-    int error_;
     mutable lath_index list_;
 };
 
-// What a byte_table keeps per entry, in a box.
-template <typename Kept, typename V>
-struct key_and_value {
-    Kept key;
-    V value;
-    template <typename Code, typename... Args>
-    explicit key_and_value(const Code& code, Args&&... args)
-        : key(code), value(std::forward<Args>(args)...) {}
-};
-
 // Keys are bytes, which the boxes have.
+template <typename K>
+using bytes_code = decltype(key_code<K>::encode(std::declval<typename looked_up<K>::type>()));
+template <typename K, typename V>
+using bytes_record = record<
+    K, V,
+    std::conditional_t<std::is_same_v<bytes_code<K>, std::string_view>, no_code, bytes_code<K>>>;
+
 template <typename K, typename V, bool Down>
-class byte_table {
-    using kept = typename key_code<K>::kept;
-    using stored = key_and_value<kept, V>;
+class byte_table : public table_base<K, V, value_words<bytes_record<K, V>, false>> {
+    using stored = bytes_record<K, V>;
     using words = value_words<stored, false>;
+    using base = table_base<K, V, words>;
+    using base::error_;
+    using base::rcu_;
+    using base::values_;
 
 public:
-    using key_arg = typename looked_up<K>::type;
-    using code = decltype(key_code<K>::encode(std::declval<key_arg>()));
-    using word = std::uint64_t;
-    using found = found_entry<word>;
-    using made = typename words::made;
+    using base::entry_of;
+    using typename base::found;
+    using typename base::key_arg;
+    using typename base::word;
+    using code = bytes_code<K>;
     using gone = removed<V, stored, false>;
-    using native_type = lath_bytes;
-    static constexpr bool direct = false;
-    static constexpr std::size_t chunk = 1;
 
-    explicit byte_table(const config& how)
-        : values_(how), rcu_(how.rcu ? how.rcu : &lath_rcu_auto) {
+    explicit byte_table(const config& how) : base(how) {
         const lath_bytes_records records{key_of_box, nullptr, 0};
-        error_ = values_.ready() ? lath_bytes_init(native(), &records, &how) : -ENOMEM;
+        if (values_.ready())
+            error_ = lath_bytes_init(native(), &records, &how);
     }
     byte_table(const byte_table&) = delete;
     byte_table& operator=(const byte_table&) = delete;
@@ -267,9 +377,6 @@ public:
         lath_bytes_fini(native(), keep_each, this);
         values_.drain();
     }
-    // Of the construction: nothing else may be called if it is not 0.
-    int error() const { return error_; }
-    const lath_rcu* rcu() const { return rcu_; }
     lath_bytes* native() const { return &set_; }
 
     static code code_of(key_arg key) { return key_code<K>::encode(key); }
@@ -277,23 +384,25 @@ public:
         const code first = code_of(a), second = code_of(b);
         return precedes_bytes(view_of(first), view_of(second));
     }
-    static K key_of(const found& f) { return key_code<K>::decode(words::show(f.word).key); }
-    // In place, if the box has a K.
-    static decltype(auto) key_in(const found& f) {
-        if constexpr (std::is_same_v<kept, K>)
-            return (words::show(f.word).key);
-        else
-            return key_of(f);
+    static const V& value_of(word of) { return words::show(of).entry.second; }
+    template <typename Fn>
+    static decltype(auto) with_entry(const found& f, Fn&& fn) {
+        return fn(entry_of(f).first, entry_of(f).second);
     }
-    static const V& value_of(word of) { return words::show(of).value; }
 
+    struct made {
+        typename words::made value;
+        explicit operator bool() const { return static_cast<bool>(value); }
+        found shown() const { return {0, value.word()}; }
+    };
     template <typename... Args>
-    made make(key_arg key, Args&&... args) {
-        return values_.make(code_of(key), std::forward<Args>(args)...);
+    made make(Args&&... args) {
+        return {values_.make(std::forward<Args>(args)...)};
     }
-    bool get(const code& at, word& to) const {
+    static code code_in(const made& entry) { return code_of(entry_of(entry.shown()).first); }
+    bool get(const code& at, found& to) const {
         lath_bytes_key key = bytes_of(at);
-        return lath_bytes_get(native(), &key, &to) != 0;
+        return lath_bytes_get(native(), &key, &to.word) != 0;
     }
     template <typename Each>
     void get_batch(std::span<const K> keys, Each each) const {
@@ -321,27 +430,32 @@ public:
         static constexpr std::size_t most = 16;
         std::array<word, most> words;
         found at(std::size_t i) const { return {0, words[i]}; }
+        void put(const found& f) { words[0] = f.word; }
+        void copy(const run& from, std::size_t n) {
+            std::copy_n(from.words.begin(), n, words.begin());
+        }
     };
-    std::size_t scan(const code* from, bool behind, const code* end, run& to, std::size_t n) const {
+    std::size_t scan(const code* from, bool back, bool behind, const code* stop, run& to,
+                     std::size_t n) const {
         lath_bytes_key key{};
         if (from)
             key = bytes_of(*from);
-        const unsigned flags =
-            (Down ? unsigned{LATH_BYTES_BACK} : 0) | (behind ? unsigned{LATH_BYTES_BEHIND} : 0);
+        const unsigned flags = (back != Down ? unsigned{LATH_BYTES_BACK} : 0) |
+                               (from && behind ? unsigned{LATH_BYTES_BEHIND} : 0);
         n = lath_bytes_scan(native(), from ? &key : nullptr, flags, to.words.data(), n);
-        while (end && n && !before(to.at(n - 1), *end))
+        while (stop && n && before(to.at(n - 1), *stop) == back)
             n--;
+        if (back)
+            std::reverse(to.words.begin(), to.words.begin() + static_cast<std::ptrdiff_t>(n));
         return n;
     }
 
-    int insert(const code& /*at*/, const made& value) {
-        return lath_bytes_insert(native(), value.word(), nullptr);
+    int insert(const made& of) { return lath_bytes_insert(native(), of.value.word(), nullptr); }
+    int replace(const made& by, std::uint64_t& old) {
+        return lath_bytes_replace(native(), by.value.word(), &old);
     }
-    int replace(const code& /*at*/, const made& value, std::uint64_t& old) {
-        return lath_bytes_replace(native(), value.word(), &old);
-    }
-    int replace_if(const code& /*at*/, std::uint64_t expected, const made& value) {
-        return lath_bytes_replace_if(native(), expected, value.word(), nullptr);
+    int replace_if(std::uint64_t expected, const made& by) {
+        return lath_bytes_replace_if(native(), expected, by.value.word(), nullptr);
     }
     int erase(const code& at, std::uint64_t& old) {
         lath_bytes_key key = bytes_of(at);
@@ -381,8 +495,6 @@ public:
     }
     int verify() const { return lath_bytes_verify(native(), nullptr, 0); }
 
-    words& values() { return values_; }
-
     static constexpr std::size_t step = 64;
 
 private:
@@ -393,22 +505,25 @@ private:
     static std::string_view view_of(const auto& bytes) {
         return {std::data(bytes), std::size(bytes)};
     }
+    static decltype(auto) bytes_in(std::uint64_t box) {
+        if constexpr (std::is_same_v<code, std::string_view>)
+            return code_of(words::show(box).entry.first);
+        else
+            return (words::show(box).code);
+    }
     static bool before(const found& f, const code& end) {
-        return precedes_bytes(view_of(words::show(f.word).key), view_of(end));
+        return precedes_bytes(view_of(bytes_in(f.word)), view_of(end));
     }
     static bool precedes_bytes(std::string_view a, std::string_view b) {
         return Down ? b < a : a < b;
     }
     static void key_of_box(void* /*ctx*/, std::uint64_t box, lath_bytes_key* key) {
-        *key = bytes_of(words::show(box).key);
+        *key = bytes_of(bytes_in(box));
     }
     static void keep_each(void* self, std::uint64_t box) {
         static_cast<byte_table*>(self)->values_.keep(box);
     }
 
-    words values_;
-    const lath_rcu* rcu_;
-    int error_;
     mutable lath_bytes set_;
 };
 
