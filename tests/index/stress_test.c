@@ -1,26 +1,19 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * stress_test.c - threads on one list, each sure of its own items.
- *
- * Writer w owns the keys with key / STEP % WRITERS == w: neighbours belong to different threads, so
- * they meet in every leaf, but each knows exactly what its own items must look like. Slots are
- * freed through RCU; readers check a mark in each slot they find. Run it under ASan and TSan.
+ * stress_test.c - threads on one index of ranges (base/mark.h). Neighbours belong to different
+ * threads, so they meet in every leaf. Slots are freed through RCU; readers check a mark in each
+ * slot that they find, and trim, so that the nodes that they and the writers are at are moved and
+ * given back. Run it under ASan and TSan.
  */
-#include <errno.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <stddef.h>
 
-#include "base/must.h"
-#include "base/random.h"
 #include "lathwork/cursor.h"
 #include "sys/sys.h"
 
-#define WRITERS 3
-#define READERS 2
-#define STEP 16
-#define KEYS 3000 /* a writer */
+#define MARKED 4000u
+#include "base/mark.h"
+
+#define STEP 16u
 #define ALIVE 0x600d51075107600dull
 
 struct thing {
@@ -30,8 +23,7 @@ struct thing {
 };
 
 static struct lath_index list;
-static unsigned long rounds;
-static int writers_left;
+static struct thing *own[MARKED];
 
 static struct thing *thing_of(struct lath_slot *slot)
 {
@@ -48,161 +40,112 @@ static void thing_free(struct lath_rcu_head *head)
 	lath_retired_end();
 }
 
-static uint64_t key_of(unsigned int writer, unsigned int n)
+/* Thing i, when it is there, has the keys [i * STEP, i * STEP + size_of(i)). */
+static uint64_t size_of(size_t i)
 {
-	return ((uint64_t)n * WRITERS + writer) * STEP;
+	return i * 7 % STEP + 1;
 }
 
-static void write_one(unsigned int writer, unsigned int n, struct thing **own, uint64_t *state)
+static int change(size_t i, bool there)
 {
-	uint64_t key = key_of(writer, n);
 	struct lath_slot *slot;
+	uint64_t key = i * STEP;
 
-	if (!own[n]) {
-		struct thing *thing = calloc(1, sizeof(*thing));
-		int ret;
-
-		if (!thing)
-			return;
-		thing->mark = ALIVE;
-		thing->slot.key = key;
-		thing->slot.size = random_number(state) % STEP + 1;
-		ret = lath_index_insert(&list, &thing->slot, NULL);
-		if (ret) {
-			FAULT("insert %llx: %d\n", (unsigned long long)key, ret);
-			free(thing);
-			return;
-		}
-		own[n] = thing;
-		return;
+	if (there) {
+		own[i] = calloc(1, sizeof(*own[i]));
+		MUST(own[i]);
+		own[i]->mark = ALIVE;
+		own[i]->slot.key = key;
+		own[i]->slot.size = size_of(i);
+		return lath_index_insert(&list, &own[i]->slot, NULL);
 	}
-	slot = lath_index_lookup(&list, key + own[n]->slot.size - 1);
-	if (slot != &own[n]->slot)
-		FAULT("lookup %llx\n", (unsigned long long)key);
-	slot = random_number(state) % 2 ? lath_index_erase(&list, key)
-					: lath_index_erase_at(&list, key);
-	if (slot != &own[n]->slot)
-		FAULT("erase %llx\n", (unsigned long long)key);
-	if (lath_index_lookup(&list, key))
-		FAULT("%llx is there after its erase\n", (unsigned long long)key);
-	lath_rcu_auto.call(&own[n]->rcu, thing_free);
-	own[n] = NULL;
+	if (lath_index_lookup(&list, key + size_of(i) - 1) != &own[i]->slot)
+		FAULT("lookup %zu\n", i);
+	slot = i % 2 ? lath_index_erase(&list, key) : lath_index_erase_at(&list, key);
+	if (slot != &own[i]->slot || lath_index_lookup(&list, key))
+		FAULT("%zu after its erase\n", i);
+	lath_rcu_auto.call(&own[i]->rcu, thing_free);
+	return 0;
 }
 
-/* Scattered keys, then stretches that fill and empty whole leaves. */
-static void *writer_main(void *arg)
+/* What is there from thing i on, or before it, in order: a scan, a cursor to the left. */
+static void walk(struct view *view, size_t i, bool back)
 {
-	unsigned int writer = (unsigned int)(uintptr_t)arg, n;
-	struct thing **own = calloc(KEYS, sizeof(*own));
-	uint64_t state = writer + 1;
-	unsigned long round, i;
-
-	for (round = 0; own && round < rounds; round++) {
-		unsigned int from = (unsigned int)random_number(&state) % KEYS;
-
-		for (i = 0; i < 200; i++)
-			write_one(writer, (unsigned int)random_number(&state) % KEYS, own, &state);
-		for (i = 0; i < 300; i++)
-			write_one(writer, (from + (unsigned int)i) % KEYS, own, &state);
-	}
-	for (n = 0; own && n < KEYS; n++)
-		if (own[n] && writer)
-			write_one(writer, n, own, &state);
-	/* writer 0 leaves its items to main */
-	free(own);
-	__atomic_fetch_sub(&writers_left, 1, __ATOMIC_RELEASE);
-	return NULL;
-}
-
-static void read_some(uint64_t *state)
-{
-	uint64_t key = random_number(state) % ((uint64_t)KEYS * WRITERS * STEP), next = key,
-		 last_end = 0;
-	struct lath_item items[40], item;
-	struct lath_slot *slot;
+	struct lath_item items[40];
 	struct lath_cursor cursor;
-	size_t n, i;
-	int steps = 0;
+	bool found[MARKED] = { false };
+	size_t n = 0, at = i, k;
 
-	lath_rcu_auto.read_lock();
-	slot = lath_index_lookup_rcu(&list, key);
-	if (slot && (thing_of(slot)->mark != ALIVE || key - slot->key >= slot->size))
-		FAULT("lookup %llx found something else\n", (unsigned long long)key);
-	slot = lath_index_overlap(&list, key, 3 * STEP);
-	if (slot && (thing_of(slot)->mark != ALIVE || slot->key >= key + 3 * STEP ||
-		     slot->key + slot->size <= key))
-		FAULT("overlap %llx found something else\n", (unsigned long long)key);
-	lath_rcu_auto.read_unlock();
-	n = lath_index_scan(&list, key, ~0ull, items, 40, &next);
-	for (i = 0; i < n; i++) {
-		if (items[i].key < key || (i && items[i].key <= last_end))
-			FAULT("scan from %llx out of order\n", (unsigned long long)key);
-		last_end = items[i].key + items[i].size - 1;
-	}
 	lath_cursor_init(&cursor, &list);
-	for (i = 0; lath_cursor_prev(&cursor, &item) && steps < 20; steps++) {
-		if (steps && item.key >= last_end)
-			FAULT("cursor back out of order\n");
-		last_end = item.key;
+	if (!back)
+		n = lath_index_scan(&list, i * STEP, ~0ull, items, 40, NULL);
+	else if (lath_cursor_seek_floor(&cursor, i * STEP, &items[0]))
+		do
+			n++;
+		while (n < 40 && lath_cursor_prev(&cursor, &items[n]));
+	look_after(view);
+	for (k = 0; k < n; k++) {
+		size_t it = items[k].key / STEP;
+
+		if (it >= MARKED || items[k].size != size_of(it) || (back ? it > at : it < at))
+			FAULT("walk from %zu met %zu\n", i, it);
+		else
+			found[it] = true;
+		at = back ? it - 1 : it + 1;
 	}
+	for (k = back ? (n < 40 ? 0 : at + 1) : i; back ? k <= i : k < (n < 40 ? MARKED : at); k++)
+		if (view->steady[k] && view->there[k] != found[k])
+			FAULT("%zu was %s all the time\n", k, view->there[k] ? "there" : "away");
 }
 
-/* Readers trim too, so that the nodes that they and the writers are at are moved and given back. */
-static void *reader_main(void *arg)
+static void ask(struct view *view, uint64_t *state)
 {
-	uint64_t state = 77 + (uint64_t)(uintptr_t)arg, place = 0;
+	uint64_t how = draw(state, 4), i = draw(state, MARKED), last = i * STEP + size_of(i) - 1;
+	struct lath_slot *slot;
+	uint64_t place = 0;
 
-	while (__atomic_load_n(&writers_left, __ATOMIC_ACQUIRE)) {
-		read_some(&state);
-		lath_index_trim(&list, random_number(&state) % 8, &place);
+	if (how < 2) {
+		walk(view, i, how);
+	} else {
+		lath_rcu_auto.read_lock();
+		slot = how == 2 ? lath_index_lookup_rcu(&list, last)
+				: lath_index_overlap(&list, last, 1);
+		look_after(view);
+		if (slot && (thing_of(slot)->mark != ALIVE || slot->key != i * STEP))
+			FAULT("looked for %" PRIu64 ", found something else\n", i);
+		if (view->steady[i] && view->there[i] != (slot != NULL))
+			FAULT("%" PRIu64 " was %s\n", i, slot ? "away" : "there");
+		lath_rcu_auto.read_unlock();
 	}
-	return NULL;
+	lath_index_trim(&list, draw(state, 8), &place);
 }
 
 static void free_item(void *arg, const struct lath_item *item)
 {
-	++*(unsigned long *)arg;
+	++*(size_t *)arg;
 	free(thing_of(lath_item_slot(item)));
 }
 
-int main(void)
+static void run(unsigned int flags, int argc, char **argv)
 {
 	struct lath_config config = LATH_CONFIG_INIT;
-	pthread_t thread[WRITERS + READERS];
-	unsigned long left = 0, count;
+	size_t left, count = 0;
 	char report[200] = "";
-	int pass, i, broken;
 
-	rounds = getenv("LATH_LONG") ? 20000 : 15;
-	for (pass = 0; pass < 2; pass++) {
-		struct lath_index_stats stats;
+	config.flags = flags;
+	MUST(!lath_index_init(&list, &config));
+	left = run_marked(400000, argc, argv);
+	if (lath_index_verify(&list, 5, report, sizeof(report)))
+		FAULT("invariant %s\n", report);
+	lath_index_fini(&list, free_item, &count);
+	if (left != count)
+		FAULT("fini saw %zu of %zu items\n", count, left);
+}
 
-		config.flags = pass ? LATH_NODE_EACH : 0;
-		if (lath_index_init(&list, &config))
-			return 1;
-		writers_left = WRITERS;
-		for (i = 0; i < WRITERS + READERS; i++)
-			if (pthread_create(&thread[i], NULL,
-					   i < WRITERS ? writer_main : reader_main,
-					   (void *)(uintptr_t)i))
-				return 1;
-		for (i = 0; i < WRITERS + READERS; i++)
-			pthread_join(thread[i], NULL);
-		broken = lath_index_verify(&list, 5, report, sizeof(report));
-		if (broken)
-			FAULT("invariant %s\n", report);
-		lath_index_get_stats(&list, &stats);
-		count = lath_index_count(&list);
-		lath_index_fini(&list, free_item, &left);
-		if (left != count)
-			FAULT("fini saw %lu of %lu items\n", left, count);
-		left = 0;
-		printf("stress_test: %s: %llu splits, %llu merges, %llu restarts, %llu lock "
-		       "falls\n",
-		       pass ? "a block a node" : "pools", (unsigned long long)stats.splits,
-		       (unsigned long long)stats.merges, (unsigned long long)stats.restarts,
-		       (unsigned long long)stats.lock_falls);
-	}
+int main(int argc, char **argv)
+{
+	run(0, argc, argv);
+	run(LATH_NODE_EACH, argc, argv);
 	lath_rcu_auto.drain();
-	return faults ? 1 : 0;
+	return judged();
 }

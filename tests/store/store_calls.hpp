@@ -563,6 +563,7 @@ inline void draw_whole(store_setup& s, source& from, store_call& c) {
     c.many = from.below(65536);
 }
 
+// clang-format off
 inline const std::vector<described<store_calls>> store_calls::kinds = {
     once("set", 30, {E2BIG}, draw_value, set, set_agrees),
     once("set_at", 0, {E2BIG, EINVAL}, nullptr, nullptr,
@@ -595,40 +596,18 @@ inline const std::vector<described<store_calls>> store_calls::kinds = {
         [](store_calls& it, store_call& c) { c.ret = look(it, c); }, get_ref_agrees),
     apart("mget, mget_numbers, read_begin, read_end", 6, {}, draw_batch, mget, nullptr, mget_steps),
     apart("iter_begin, iter_next, iter_end", 8, {}, draw_range, iterate, iterate_agrees, all_steps),
-    {"scan_numbers",
-     6,
-     effect::apart,
-     {ENOMEM},
-     [](const store_setup& s) { return !s.together || !s.bytes(); },
-     draw_range,
-     scan_numbers,
-     scan_agrees,
-     all_steps},
-    {"compact",
-     2,
-     effect::none,
-     {ENOMEM},
-     nullptr,
-     nullptr,
+    {"scan_numbers", 6, effect::apart, {ENOMEM},
+     [](const store_setup& s) { return !s.together || !s.bytes(); }, draw_range, scan_numbers,
+     scan_agrees, all_steps},
+    {"compact", 2, effect::none, {ENOMEM}, nullptr, nullptr,
      [](store_calls& it, store_call& c) { c.ret = lath_store_compact(it.store()); }},
-    {"get_pages",
-     1,
-     effect::none,
-     {},
-     nullptr,
-     nullptr,
+    {"get_pages", 1, effect::none, {}, nullptr, nullptr,
      [](store_calls& it, store_call& c) {
          lath_store_stats stats;
          c.ret = lath_store_get_pages(it.store(), &stats);
      }},
-    {"count, rank, items, get_stats, now",
-     6,
-     effect::none,
-     {ENOMEM},
-     nullptr,
-     draw_store_key,
-     counts,
-     counts_agree},
+    {"count, rank, items, get_stats, now", 6, effect::none, {ENOMEM}, nullptr, draw_store_key,
+     counts, counts_agree},
     alone("sweep", 2, {}, nullptr, sweep, sweep_agrees),
     alone("save, load", 2, {EBADMSG, ENOTEMPTY, EINVAL, EINTR, ENOENT, ENOSPC}, draw_whole, load,
           load_agrees),
@@ -645,6 +624,7 @@ inline const std::vector<described<store_calls>> store_calls::kinds = {
     alone("save", 1, {EINVAL, ENOENT, ENAMETOOLONG, EBUSY}, draw_whole, save_wrong, as_wanted),
     alone("prefault", 1, {ENOSPC, EOPNOTSUPP}, draw_whole, prefault, as_wanted),
 };
+// clang-format on
 
 inline void store_calls::draw_loaded(setup& s, source& from, std::vector<call>& loaded) {
     for (unsigned i = 0, n = from.below(2 * static_cast<unsigned>(s.known.size())); i < n; i++) {

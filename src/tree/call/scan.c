@@ -41,14 +41,15 @@ struct scan {
  * such lines is not fetched: a scan of few items would wait for lines that it does not read. */
 static void prefetch_part(const struct node *leaf, unsigned int from, size_t n)
 {
-	const char *p = (const char *)&leaf->pair[from], *end;
+	/* the leaf has not been validated, and may be any word */
+	uintptr_t pair = (uintptr_t)leaf + offsetof(struct node, pair), p, end;
 
 	LATH_ASSERT(from <= NODE_CAP);
-	end = (const char *)&leaf->pair[min(from + n, (size_t)NODE_CAP)];
+	end = pair + min(from + n, (size_t)NODE_CAP) * sizeof(struct pair);
 	prefetch((const char *)leaf);
-	prefetch((const char *)leaf + 64);
-	for (; p < end; p += 64)
-		prefetch(p);
+	prefetch((const char *)((uintptr_t)leaf + 64));
+	for (p = pair + from * sizeof(struct pair); p < end; p += 64)
+		prefetch((const char *)p);
 }
 
 /* Prefetch the next leaf ahead. */

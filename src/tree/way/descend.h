@@ -21,36 +21,37 @@ enum intent { FOR_READ, FOR_ERASE, FOR_INSERT };
 
 /*
  * Prefetch what a search of the leaf reads first, its header and heads, together with the lines
- * that predictably hold the key's pair; fetched later, they would add a second miss. `pair`: the
- * predicted address. Random keys stray from the prediction: two lines around it hold the pair 7
- * times in 10, four lines 9 times in 10. An insert takes eight lines, for the entries it will move.
+ * that predictably hold the key's pair; fetched later, they would add a second miss. `predicted`:
+ * the pair's address. The leaf has not been validated: it may be any word. Random keys stray from
+ * the prediction: two lines around it hold the pair 7 times in 10, four lines 9 times in 10. An
+ * insert takes eight lines, for the entries it will move.
  */
-static __always_inline void prefetch_leaf(const struct node *leaf, const char *pair,
+static __always_inline void prefetch_leaf(const struct node *child, const char *predicted,
 					  enum intent intent)
 {
-	const char *end;
+	uintptr_t leaf = (uintptr_t)child, pair = (uintptr_t)predicted, end;
 	unsigned int i;
 
 	if (intent != FOR_INSERT) {
 		if (intent == FOR_ERASE)
-			prefetchw(leaf);
+			prefetchw((const char *)leaf);
 		else
 			prefetch((const char *)leaf);
-		prefetch((const char *)leaf + 64);
-		prefetch(pair - 32);
-		prefetch(pair + 32);
-		prefetch(pair - 96);
-		prefetch(pair + 96);
+		prefetch((const char *)(leaf + 64));
+		prefetch((const char *)(pair - 32));
+		prefetch((const char *)(pair + 32));
+		prefetch((const char *)(pair - 96));
+		prefetch((const char *)(pair + 96));
 		return;
 	}
 	prefetchw((const char *)leaf);
-	prefetchw((const char *)leaf + 64);
-	end = (const char *)&leaf->pair[NODE_CAP] - 64;
+	prefetchw((const char *)(leaf + 64));
+	end = leaf + offsetof(struct node, pair[NODE_CAP]) - 64;
 	/* a number of lines that depended on the prediction would cost more in mispredicted
 	 * branches than it saves */
 #pragma GCC unroll 8
 	for (i = 0; i < 8; i++)
-		prefetchw(min(pair - 32 + 64 * i, end));
+		prefetchw((const char *)min(pair - 32 + 64 * i, end));
 }
 
 /* The same for the leaf below an entry of a level-1 node; where in it the key is, is interpolated
@@ -63,9 +64,11 @@ static __always_inline void prefetch_child(const struct node *inner, const struc
 	    behind = READ_ONCE(inner->live) >> (slot - inner->pair) >> 1;
 	u64 next = behind ? READ_ONCE(slot[1 + __ffs64(behind)].key) : READ_ONCE(inner->last);
 
-	prefetch_leaf(child,
-		      (const char *)&child->pair[lath_part(key - sep, next - sep, leaf_fill)],
-		      intent);
+	prefetch_leaf(
+		child,
+		(const char *)((uintptr_t)child + offsetof(struct node, pair) +
+			       lath_part(key - sep, next - sep, leaf_fill) * sizeof(struct pair)),
+		intent);
 }
 
 enum step { STEP_RESTART, STEP_DOWN, STEP_RIGHT };
@@ -111,7 +114,7 @@ static __always_inline enum step descend_step(struct node **at, u64 key, unsigne
 				prefetch_child(node, slot, next, key, leaf_fill, intent);
 			} else {
 				prefetch((const char *)next);
-				prefetch((const char *)next + 64);
+				prefetch((const char *)((uintptr_t)next + 64));
 			}
 		}
 		if (node_valid(node, lockword)) {
