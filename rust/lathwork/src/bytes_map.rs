@@ -25,10 +25,8 @@ use crate::own::verified;
 use crate::reference::{BytesPart, BytesRef, Pair};
 use crate::retired::{drop_each, Retired};
 use crate::scan::Ahead;
-use crate::section::Section;
+use crate::section::{may_wait, synchronize, Section};
 use crate::value::{self, header_of, Header, Owned};
-
-const NO_RANKS: &str = "the map was not made with Options::ranks()";
 
 /// An ordered map from byte strings to values, for any number of threads. Keys are ordered as their
 /// bytes are, a key before those that begin with it.
@@ -100,7 +98,7 @@ impl<K: Bytes, V> BytesMap<K, V> {
                 ctx: ptr::null_mut(),
                 flags: 0,
             };
-            let config = config(sys::LATH_RANGES, options.flags, nodes);
+            let config = config(sys::LATH_RANGES, options.flags | sys::LATH_RANKS, nodes);
             // SAFETY: all pointers are valid.
             unsafe { sys::lath_bytes_init(set, &records, &config) }
         };
@@ -112,10 +110,10 @@ impl<K: Bytes, V> BytesMap<K, V> {
         })
     }
 
-    /// An empty map that counts: [`rank`](Self::rank) and [`select`](Self::select) work, and
-    /// [`len`](Self::len) is O(log n).
+    /// The old name of [`new`](Self::new).
+    #[deprecated(since = "0.3.0", note = "all maps have ranks: write new()")]
     pub fn with_ranks() -> Self {
-        made(Self::try_with(Options::new().ranks()))
+        Self::new()
     }
 
     fn raw(&self) -> *mut lath_bytes {
@@ -339,6 +337,25 @@ impl<K: Bytes, V> BytesMap<K, V> {
         gone
     }
 
+    /// As [`PointMap::remove_and_wait`](crate::PointMap::remove_and_wait).
+    ///
+    /// # Panics
+    ///
+    /// If this thread has a reference to an entry, or an iterator.
+    pub fn remove_and_wait<Q: Bytes + ?Sized>(&self, key: &Q) -> Option<(K, V)> {
+        may_wait();
+        let gone = {
+            let (key, mut word) = (key_of(key.bytes()), 0);
+            // SAFETY: the set is initialised; the pointers are valid.
+            code::found(unsafe { sys::lath_bytes_erase(self.raw(), &key, &mut word) })
+                .then_some(word)
+        }?;
+        synchronize();
+        // SAFETY: it has left the set, and nobody looks at it any more.
+        let Pair { key, value } = unsafe { value::from_node(gone, &self.set.memory()) };
+        Some((key, value))
+    }
+
     fn pop(&self, first: bool) -> Option<BytesRef<'_, K, V>> {
         self.retired.drop_some(self.set.memory());
         loop {
@@ -447,31 +464,20 @@ impl<K: Bytes, V> BytesMap<K, V> {
     }
 
     /// How many keys are before `key`. O(log n).
-    ///
-    /// # Panics
-    ///
-    /// If the map was not made with [`Options::ranks`].
     pub fn rank<Q: Bytes + ?Sized>(&self, key: &Q) -> usize {
         // SAFETY: the set is initialised; the pointer is valid.
         let rank = unsafe { sys::lath_bytes_rank(self.raw(), &key_of(key.bytes()), 0) };
-        assert!(rank != -i64::from(sys::EINVAL), "{}", NO_RANKS);
-        usize::try_from(rank).expect("lathwork: rank returned an unknown error")
+        usize::try_from(rank).expect("lathwork: rank returned an error")
     }
 
     /// The entry that has this many before it. O(log n).
-    ///
-    /// # Panics
-    ///
-    /// If the map was not made with [`Options::ranks`].
     pub fn select(&self, rank: usize) -> Option<BytesRef<'_, K, V>> {
         self.find(|set, word| {
-            let result = unsafe { sys::lath_bytes_select(set, rank as u64, word) };
-            assert!(result != -sys::EINVAL, "{}", NO_RANKS);
-            code::found(result)
+            code::found(unsafe { sys::lath_bytes_select(set, rank as u64, word) })
         })
     }
 
-    /// The number of entries. O(n), or O(log n) with ranks.
+    /// The number of entries. O(log n): see [`PointMap::len`](crate::PointMap::len).
     pub fn len(&self) -> usize {
         // SAFETY: the set is initialised.
         unsafe { sys::lath_bytes_count(self.raw()) as usize }

@@ -250,7 +250,9 @@ macro_rules! indexed {
             last() is last_key_value, Option<$item>;
         }
 
-        /// The number of entries. O(n), or O(log n) with ranks.
+        /// The number of entries: exact if no thread changes the map, else that of a set of entries that
+        /// were there while it ran. O(log n), and some 30 ns for each leaf whose number of entries has changed
+        /// since the last call.
         pub fn len(&self) -> usize {
             self.index.len()
         }

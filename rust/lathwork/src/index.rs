@@ -14,7 +14,7 @@ use crate::handle::{config, made, no_memory, Handle};
 use crate::key::last_of;
 use crate::memory::{Memory, NoMemory, Options};
 use crate::retired::{drop_each, Retired};
-use crate::section::Section;
+use crate::section::{may_wait, synchronize, Section};
 use crate::value::{self, header_of, number, Header, Owned, Stored};
 use crate::Ref;
 
@@ -116,7 +116,7 @@ impl<V> Index<V> {
     ) -> Result<Self, NoMemory> {
         let copied = options.copied && value::fits::<V>();
         let init = |index, nodes| {
-            let mut config = config(layout, options.flags, nodes);
+            let mut config = config(layout, options.flags | sys::LATH_RANKS, nodes);
             if copied {
                 config.value_size = value::value_size::<V>();
             }
@@ -278,6 +278,25 @@ impl<V> Index<V> {
     /// Removes the entry that covers `point`.
     pub(crate) fn remove_at(&self, point: u64) -> Option<Entry<'_, V>> {
         self.remove_by(|index, old| unsafe { sys::lath_index_erase_item_at(index, point, old) })
+    }
+
+    /// Removes the entry that begins at `key`, which shares its value with none, and waits for all
+    /// sections.
+    pub(crate) fn remove_and_wait(&self, key: u64) -> Option<V> {
+        if !self.inline() {
+            may_wait();
+        }
+        // SAFETY: the index is initialised; the pointer is valid.
+        let erase = |old: &mut _| unsafe { sys::lath_index_erase_item(self.raw(), key, old) };
+        let (result, _, stored) = Stored::filled::<V>(self.copied, erase);
+        if !code::found(result) {
+            return None;
+        }
+        if !self.inline() {
+            synchronize();
+        }
+        // SAFETY: it has left the index, and nobody looks at it any more.
+        Some(unsafe { stored.take(self.copied, &self.memory()) })
     }
 
     /// For a call of the library that erases an item.

@@ -60,10 +60,10 @@ fn section<V>() -> Option<Section> {
 impl<K: Key, V> IntervalMap<K, V> {
     constructors!("map");
 
-    /// An empty map that is made as `options` says. It has no ranks.
+    /// An empty map that is made as `options` says.
     pub fn try_with(options: Options) -> Result<Self, NoMemory> {
         let init = |set, nodes| {
-            let config = config(sys::LATH_RANGES, options.flags & !sys::LATH_RANKS, nodes);
+            let config = config(sys::LATH_RANGES, options.flags, nodes);
             // SAFETY: both pointers are valid.
             unsafe { sys::lath_intervals_init(set, sys::LATH_CLOSED, &config) }
         };

@@ -3,7 +3,7 @@
 //!
 //! | type | what it holds |
 //! |---|---|
-//! | [`PointMap<K, V>`] | keys with a value each; ranks if asked for |
+//! | [`PointMap<K, V>`] | keys with a value each, and their ranks |
 //! | [`BytesMap<K, V>`] | the same for strings and other keys of bytes |
 //! | [`RangeMap<K, V>`] | disjoint ranges of keys with a value each: whose range is this key in? |
 //! | [`RangeSet<K>`] | keys as disjoint ranges, with unions and intersections |
@@ -126,6 +126,7 @@ pub use range_locks::{NotLocked, RangeGuard, RangeLocks};
 pub use range_map::{Gaps, IntoRanges, RangeMap, Ranges};
 pub use range_set::{IntoSetRanges, RangeSet, SetRanges};
 pub use reference::{BytesPart, BytesRef, Ref};
+pub use section::synchronize;
 pub use sort_queue::{Order, Refused, SortQueue, Ticket};
 #[cfg(feature = "store")]
 pub use store::{

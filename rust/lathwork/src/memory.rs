@@ -32,7 +32,7 @@ impl std::error::Error for NoMemory {}
 /// use std::alloc::System;
 /// use lathwork::{Options, PointMap};
 ///
-/// let map = PointMap::try_with(Options::new().memory(&System).ranks()).unwrap();
+/// let map = PointMap::try_with(Options::new().memory(&System)).unwrap();
 /// map.insert(30u32, "thirty").unwrap();
 /// assert_eq!(map.rank(31), 1);
 /// ```
@@ -47,7 +47,7 @@ pub struct Options {
 
 impl Options {
     /// The defaults: memory of the program's global allocator for values, pages of the system for
-    /// nodes, no ranks.
+    /// nodes.
     pub fn new() -> Self {
         Options::default()
     }
@@ -61,10 +61,10 @@ impl Options {
         Options { memory, ..self }
     }
 
-    /// The container counts: `rank()` and `select()` work, and `len()` is O(log n). For
-    /// [`PointMap`](crate::PointMap) and [`BytesMap`](crate::BytesMap).
+    /// Of no effect: all maps count.
+    #[deprecated(since = "0.3.0", note = "all maps have ranks")]
     pub fn ranks(self) -> Self {
-        self.flag(sys::LATH_RANKS)
+        self
     }
 
     /// All nodes in pages of 2 MiB.

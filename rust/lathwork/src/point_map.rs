@@ -10,15 +10,12 @@ use crate::common::{
     of_copies,
 };
 use crate::error::InsertError;
-use crate::handle::made;
 use crate::index::{Entry, Index};
 use crate::key::{word, words};
 use crate::memory::{NoMemory, Options};
 use crate::own::IntoEntries;
 use crate::scan::Scan;
 use crate::{Key, KeyRange, Ref};
-
-const NO_RANKS: &str = "the map was not made by PointMap::with_ranks()";
 
 /// An ordered map from keys to values, for any number of threads.
 ///
@@ -56,19 +53,10 @@ impl<K: Key, V> PointMap<K, V> {
         })
     }
 
-    /// An empty map that counts: [`rank`](Self::rank) and [`select`](Self::select) work, and
-    /// [`len`](Self::len) is O(log n).
-    ///
-    /// ```
-    /// let map = lathwork::PointMap::with_ranks();
-    /// for key in [30, 10, 20] {
-    ///     map.insert(key, ()).unwrap();
-    /// }
-    /// assert_eq!(map.rank(25), 2);
-    /// assert_eq!(map.select(2).unwrap().0, 30);
-    /// ```
+    /// The old name of [`new`](Self::new).
+    #[deprecated(since = "0.3.0", note = "all maps have ranks: write new()")]
     pub fn with_ranks() -> Self {
-        made(Self::try_with(Options::new().ranks()))
+        Self::new()
     }
 
     /// Gives `key` a value. Returns the one that it had. O(log n).
@@ -184,6 +172,23 @@ impl<K: Key, V> PointMap<K, V> {
         self.index.remove(word(key)).map(|found| found.2)
     }
 
+    /// Removes `key`, waits until no thread has a [`Ref`] or an iterator of that time, of any map, and
+    /// returns the value, which nobody uses then. A `Ref` that was forgotten is waited for for ever.
+    ///
+    /// ```
+    /// let slots = lathwork::PointMap::from([(1, vec![0u8; 4096])]);
+    /// let memory: Vec<u8> = slots.remove_and_wait(1).unwrap();
+    /// assert_eq!(memory.len(), 4096);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If this thread has a `Ref` to a value in its own memory, or an iterator over such: it would wait
+    /// for itself.
+    pub fn remove_and_wait(&self, key: impl Borrow<K>) -> Option<V> {
+        self.index.remove_and_wait(word(key))
+    }
+
     /// Removes the entry with the lowest key. Of threads that call it at the same time each gets
     /// another one.
     pub fn pop_first(&self) -> Option<(K, Ref<'_, V>)> {
@@ -274,27 +279,22 @@ impl<K: Key, V> PointMap<K, V> {
 
     /// How many keys are below `key`. O(log n).
     ///
-    /// # Panics
-    ///
-    /// If the map was not made by [`with_ranks`](Self::with_ranks).
+    /// ```
+    /// let map = lathwork::PointMap::from([(30, ()), (10, ()), (20, ())]);
+    /// assert_eq!(map.rank(25), 2);
+    /// assert_eq!(map.select(2).unwrap().0, 30);
+    /// ```
     pub fn rank(&self, key: impl Borrow<K>) -> usize {
         // SAFETY: the index is initialised.
         let rank = unsafe { sys::lath_index_rank(self.index.raw(), word(key)) };
-        assert!(rank != -i64::from(sys::EINVAL), "{}", NO_RANKS);
-        usize::try_from(rank).expect("lathwork: rank returned an unknown error")
+        usize::try_from(rank).expect("lathwork: rank returned an error")
     }
 
     /// The entry that has this many before it. O(log n).
-    ///
-    /// # Panics
-    ///
-    /// If the map was not made by [`with_ranks`](Self::with_ranks).
     pub fn select(&self, rank: usize) -> Option<(K, Ref<'_, V>)> {
         let found = self.index.find(|index, item| {
             // SAFETY: `find` passes an initialised index and a valid pointer.
-            let result = unsafe { sys::lath_index_select(index, rank as u64, item) };
-            assert!(result != -sys::EINVAL, "{}", NO_RANKS);
-            result
+            unsafe { sys::lath_index_select(index, rank as u64, item) }
         });
         found.map(entry)
     }

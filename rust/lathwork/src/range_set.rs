@@ -130,7 +130,7 @@ impl<K: Key> RangeSet<K> {
         Ok(())
     }
 
-    /// The number of ranges. O(n).
+    /// The number of ranges, as [`RangeMap::len`].
     pub fn len(&self) -> usize {
         self.map.len()
     }

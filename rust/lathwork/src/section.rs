@@ -32,6 +32,41 @@ pub(crate) fn this_thread() -> &'static sys::lathwork_sys_thread {
     }
 }
 
+/// # Panics
+///
+/// If this thread is in a section: it would wait for itself.
+pub(crate) fn may_wait() {
+    let sections = this_thread().sections.get();
+    assert!(
+        sections == 0,
+        "lathwork: this thread has a Ref, and would wait for itself"
+    );
+}
+
+/// Waits until no thread has a [`Ref`](crate::Ref) to a value in its own memory, or an iterator over such,
+/// that it has now, of any map. Then the maps' `reclaim()` drops all that was removed before. A `Ref`
+/// that was forgotten is waited for for ever.
+///
+/// ```
+/// let map = lathwork::PointMap::from([(1, String::from("one"))]);
+/// map.remove(1);
+/// lathwork::synchronize();
+/// map.reclaim(); // the string is dropped now
+/// ```
+///
+/// # Panics
+///
+/// If this thread has one itself.
+pub fn synchronize() {
+    may_wait();
+    // SAFETY: it may be called outside of sections; the second call waits for callbacks.
+    #[cfg(not(miri))]
+    unsafe {
+        sys::lath_rcu_auto.synchronize.unwrap_unchecked()();
+        sys::lath_rcu_auto.drain.unwrap_unchecked()();
+    }
+}
+
 /// The thread is in a read-side critical section. Sections nest.
 pub(crate) struct Section {
     of_this_thread: PhantomData<*const ()>,

@@ -93,7 +93,7 @@ proptest! {
 
     #[test]
     fn as_btree_map(steps in vec(step(), 1..200)) {
-        let (mut map, mut model) = (BytesMap::with_ranks(), BTreeMap::new());
+        let (mut map, mut model) = (BytesMap::new(), BTreeMap::new());
         for step in steps {
             match step {
                 Step::Insert(key, value) => {
@@ -315,10 +315,4 @@ fn keys_of_no_bytes() {
     map.insert([0u8; 0], ()).unwrap();
     assert_eq!(map.try_insert([], ()).unwrap_err().reason, Reason::Exists);
     assert!(map.contains_key("") && map.remove("").is_some() && map.is_empty());
-}
-
-#[test]
-#[should_panic(expected = "ranks")]
-fn rank_without_ranks() {
-    BytesMap::<String, ()>::new().rank("a");
 }

@@ -204,7 +204,7 @@ proptest! {
 
     #[test]
     fn points_and_ranks(keys in vec((key(), any::<bool>()), 1..500), at in vec(key(), 20)) {
-        let (map, mut model) = (PointMap::with_ranks(), BTreeMap::new());
+        let (map, mut model) = (PointMap::new(), BTreeMap::new());
         for &(key, insert) in &keys {
             if insert {
                 let new = model.insert(key, -1i64).is_none();
@@ -365,10 +365,4 @@ fn what_is_refused() {
     drop(held);
     assert_eq!(space.allocated(), 1);
     assert!(space.reserve(first..=first + 9).is_ok());
-}
-
-#[test]
-#[should_panic(expected = "with_ranks")]
-fn rank_without_ranks() {
-    PointMap::<u64, ()>::new().rank(0);
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //! PointMap with the calls of BTreeMap, by threads too, and the policies of RangeAllocator.
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::Arc;
 use std::thread;
+use std::time::Duration;
 
-use lathwork::{Options, PointMap, Policy, RangeAllocator, Reason};
+use lathwork::{BytesMap, Options, PointMap, Policy, RangeAllocator, Reason};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -232,4 +233,45 @@ fn an_iterator_and_removals() {
     assert!((50..=100).contains(&seen));
     drop(map);
     assert_eq!(Arc::strong_count(&value), 1);
+}
+
+/// Both wait for the Ref of another thread, and for none of their own.
+#[test]
+fn waits_for_readers() {
+    let one = Arc::new(1);
+    let (map, words) = (PointMap::new(), BytesMap::new());
+    for key in 0..3 {
+        map.insert(key, one.clone()).unwrap();
+        words.insert(key.to_string(), one.clone()).unwrap();
+    }
+    let (looks, done) = (std::sync::Barrier::new(2), AtomicBool::new(false));
+    thread::scope(|s| {
+        s.spawn(|| {
+            let (value, entry) = (map.get(1).unwrap(), words.get("1").unwrap());
+            looks.wait();
+            thread::sleep(Duration::from_millis(50));
+            assert!(!done.load(SeqCst) && **value == 1 && **entry == 1);
+        });
+        looks.wait();
+        let (value, entry) = (
+            map.remove_and_wait(1).unwrap(),
+            words.remove_and_wait("1").unwrap(),
+        );
+        done.store(true, SeqCst);
+        assert!(*value == 1 && entry.0 == "1");
+    });
+    assert!(map.remove_and_wait(1).is_none() && words.remove_and_wait("1").is_none());
+    assert_eq!(Arc::strong_count(&one), 5);
+    map.remove(0);
+    words.remove("0");
+    lathwork::synchronize();
+    map.reclaim();
+    words.reclaim();
+    assert_eq!(Arc::strong_count(&one), 3);
+    let held = map.get(2);
+    let refused =
+        |call: &dyn Fn()| std::panic::catch_unwind(std::panic::AssertUnwindSafe(call)).is_err();
+    assert!(refused(&lathwork::synchronize) && refused(&|| drop(map.remove_and_wait(2))));
+    assert!(held.is_some() && map.len() == 1);
+    assert_eq!(PointMap::from([(1, 5)]).remove_and_wait(1), Some(5)); // no section is needed
 }
