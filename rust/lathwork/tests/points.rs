@@ -235,7 +235,24 @@ fn an_iterator_and_removals() {
     assert_eq!(Arc::strong_count(&value), 1);
 }
 
-/// Both wait for the Ref of another thread, and for none of their own.
+/// What `wait` returns, while another thread has for a while what `look` returns.
+fn waits<T, R>(look: impl FnOnce() -> T + Send, wait: impl FnOnce() -> R) -> R {
+    let (looks, done) = (std::sync::Barrier::new(2), AtomicBool::new(false));
+    thread::scope(|s| {
+        s.spawn(|| {
+            let held = look();
+            looks.wait();
+            thread::sleep(Duration::from_millis(50));
+            assert!(!done.load(SeqCst), "it has not waited");
+            drop(held);
+        });
+        looks.wait();
+        let result = wait();
+        done.store(true, SeqCst);
+        result
+    })
+}
+
 #[test]
 fn waits_for_readers() {
     let one = Arc::new(1);
@@ -244,30 +261,17 @@ fn waits_for_readers() {
         map.insert(key, one.clone()).unwrap();
         words.insert(key.to_string(), one.clone()).unwrap();
     }
-    let (looks, done) = (std::sync::Barrier::new(2), AtomicBool::new(false));
-    thread::scope(|s| {
-        s.spawn(|| {
-            let (value, entry) = (map.get(1).unwrap(), words.get("1").unwrap());
-            looks.wait();
-            thread::sleep(Duration::from_millis(50));
-            assert!(!done.load(SeqCst) && **value == 1 && **entry == 1);
-        });
-        looks.wait();
-        let (value, entry) = (
-            map.remove_and_wait(1).unwrap(),
-            words.remove_and_wait("1").unwrap(),
-        );
-        done.store(true, SeqCst);
-        assert!(*value == 1 && entry.0 == "1");
-    });
+    let value = waits(|| map.get(1), || map.remove_and_wait(1).unwrap());
+    let entry = waits(|| words.get("1"), || words.remove_and_wait("1").unwrap());
+    assert!(*value == 1 && entry.0 == "1");
     assert!(map.remove_and_wait(1).is_none() && words.remove_and_wait("1").is_none());
-    assert_eq!(Arc::strong_count(&one), 5);
+    waits(|| words.iter(), lathwork::synchronize);
     map.remove(0);
     words.remove("0");
     lathwork::synchronize();
     map.reclaim();
     words.reclaim();
-    assert_eq!(Arc::strong_count(&one), 3);
+    assert_eq!(Arc::strong_count(&one), 5);
     let held = map.get(2);
     let refused =
         |call: &dyn Fn()| std::panic::catch_unwind(std::panic::AssertUnwindSafe(call)).is_err();
