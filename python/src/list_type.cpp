@@ -58,11 +58,11 @@ PyObject* show(const ListIterator* iterator, nb::object key) {
 PyObject* step(ListIterator* iterator) {
     List& list = list_of(iterator->owner);
 
+    if (iterator->to_come() == 0)
+        return nullptr;
     if (list.version != iterator->version)
         raise(PyExc_RuntimeError, "the container changed during the iteration");
     if (iterator->at == iterator->end) {
-        if (iterator->left == 0)
-            return nullptr;
         size_t next = iterator->chunk + static_cast<size_t>(iterator->step);
         iterator->enter(list, {next, iterator->step > 0 ? 0 : list.items_in(next) - 1});
     }

@@ -13,6 +13,21 @@ import pytest
 
 import lathwork
 
+CALLS = """
+from lathwork import Map, SortedDict, SortedKeyList, SortedList, SortedSet
+
+class Book(SortedDict[int, str]):
+    def best(self) -> tuple[int, str]:
+        return self.peekitem(0)
+
+plain: dict[str, int] = SortedDict({"a": 1}) | SortedDict(None, {"b": 2})
+numbers: SortedSet[int] = SortedSet([3, 1]) & {3}
+rest = {1, 2} - numbers
+floats: SortedList[float] = SortedList([1.5])
+least: float = min(low + 1 for low in floats.irange(1.0, 2.0))
+back = SortedKeyList([1, 2], key=lambda value: -value)
+text: str = Book({1: "x"}).best()[1] + Map({1: "x"})[1]
+"""
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
@@ -29,6 +44,16 @@ def test_chapters(file):
     space = {}
     for block in blocks:
         exec(block, space)
+
+
+def test_types(tmp_path):
+    """The programs of the chapter, and calls of the sorted containers, in the eyes of a strict type checker."""
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "doc/python.md").read_text(), re.DOTALL)
+    (tmp_path / "chapter.py").write_text("\n".join(blocks))
+    (tmp_path / "calls.py").write_text(CALLS)
+    done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--cache-dir", tmp_path / "cache", tmp_path / "chapter.py",
+                           tmp_path / "calls.py"], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("name", ["sorted", "intervaltree"])

@@ -196,6 +196,8 @@ def test_arrays():
     assert made.get_many([100, 5, 6, 2**40], default="no") == [None, "five", "no", 2**63 - 1]
     assert made.contains_many(keys[::2]).tolist() == [True, True, True]
     assert made.keys_array().tolist() == list(made) and made.keys_array().dtype == numpy.int64
+    assert numpy.array(made.keys()).tolist() == list(made) and numpy.asarray(made.keys()).dtype == numpy.int64
+    assert numpy.array(made.values()).tolist() == list(made.values())
     assert made.erase_many([5, 5, 6, -3]) == 2 and list(made) == [7, 100, 2**40]
     del made[100]
     assert made.get_ints(numpy.array([7, 8], dtype=numpy.int32), default=-1).tolist() == [5, -1]

@@ -251,10 +251,31 @@ def test_changes_during_iterations():
         change(container)
         with pytest.raises(RuntimeError, match="during the iteration"):
             next(iterator)
+    for index, wanted in ((3, [1, 2, 3]), (-1, [0, 1, 2])):  # behind the last item nothing is missed
+        values = SortedList(range(4))
+        seen = []
+        for value in values.islice(wanted[0], wanted[-1] + 1):
+            seen.append(value)
+            if value == wanted[-1]:
+                values.add(index)
+        assert seen == wanted
     pairs = SortedDict.fromkeys(range(100), "old")
+    rest = pickle.loads(pickle.dumps(iter(pairs.items()))), copy.copy(reversed(pairs.values()))
+    assert list(rest[0]) == list(pairs.items()) and list(rest[1]) == ["old"] * 100
     for key, value in pairs.items():  # values may change
         assert value == ("new" if key else "old")
         pairs[key + 1 if key < 99 else 0] = "new"
+
+
+def test_names_of_subclasses():
+    """What subclasses of sortedcontainers' classes, and their tests, use of it."""
+    for made in (SortedDict(operator.neg, {1: 2}), SortedSet([1], key=operator.neg), SortedKeyList([1], key=operator.neg)):
+        made._check()
+        assert made._key is made.key is operator.neg
+    made._list.add(3)
+    made._list._assign([1, 3])
+    with pytest.raises(RuntimeError, match="out of order"):
+        made._check()
 
 
 def test_changes_within_a_comparison():

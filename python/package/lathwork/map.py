@@ -40,6 +40,15 @@ class _MapView:
         """The element at a position. O(log n)"""
         return self._mapping._at(index, self._what)
 
+    def __array__(self, dtype=None, copy=None):
+        """For numpy.array(): keys that are numbers are copied at once."""
+        import numpy
+
+        if copy is False:
+            raise ValueError("an array of what a Map has is a copy")
+        keys = self._what is _KEYS and isinstance(next(iter(self), None), (int, float))
+        return numpy.asarray(self._mapping.keys_array() if keys else list(self), dtype=dtype)
+
     def __repr__(self):
         return f"{self.__class__.__name__}({self._mapping!r})"
 

@@ -9,13 +9,16 @@ K = TypeVar("K", int, float, str, bytes)
 V = TypeVar("V")
 D = TypeVar("D")
 
-class MapKeysView(KeysView[K]):
+class _MapView:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]: ...
+
+class MapKeysView(_MapView, KeysView[K]):
     def __getitem__(self, index: int) -> K: ...
 
-class MapItemsView(ItemsView[K, V]):
+class MapItemsView(_MapView, ItemsView[K, V]):
     def __getitem__(self, index: int) -> tuple[K, V]: ...
 
-class MapValuesView(ValuesView[V]):
+class MapValuesView(_MapView, ValuesView[V]):
     def __getitem__(self, index: int) -> V: ...
 
 class Map(MutableMapping[K, V]):

@@ -64,6 +64,14 @@ class _Ordered:
     def __copy__(self):
         return self.copy()
 
+    # What subclasses of sortedcontainers' classes, such as those of sortedcollections, call and read.
+    def _check(self):
+        self._verify()
+
+    @property
+    def _key(self):
+        return self.key
+
 
 class _ByKey:
     """Calls of containers with a key function, for what it returns."""
