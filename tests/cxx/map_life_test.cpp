@@ -123,6 +123,49 @@ TEST_CASE_TEMPLATE("a removed value is there until its handle ends", Map, by_num
     CHECK(last->whole());
 }
 
+TEST_CASE_TEMPLATE("what iterators show stays until they move, also behind the map's end", Map,
+                   by_number, by_text) {
+    counted::alive = 0;
+    typename Map::iterator last;
+    {
+        Map m;
+        for (int i = 0; i < 40; i++)
+            CHECK(m.try_emplace(key<Map>(i), i).second);
+        auto at = m.find(key<Map>(1));
+        const counted& shown = at->second;
+        auto copy = at;
+        std::thread([&] { CHECK(m.erase_range(key<Map>(0), key<Map>(9)) > 1); }).join();
+        m.drain();
+        CHECK((shown.whole() && shown.number == 1 && copy->second.number == 1));
+        const int left = static_cast<int>(m.size());
+        CHECK(counted::alive == left + 1);
+        copy = m.end();
+        ++at;
+        CHECK(counted::alive == left);
+        last = m.begin();
+    }
+    CHECK(counted::alive == 1);
+    CHECK(last->second.whole());
+    last = {};
+    CHECK(counted::alive == 0);
+}
+
+// Unless the library's thread has begun to look after them: then a later call does.
+TEST_CASE_TEMPLATE("a call that removes many destroys them", Map, by_number, by_text) {
+    counted::alive = 0;
+    Map m;
+    int in_one = 0, by_if = 0;
+    for (int round = 0; round < 100 && !(in_one && by_if); round++) {
+        for (int i = 0; i < 1000; i++)
+            m.try_emplace(key<Map>(i), i);
+        CHECK(m.erase_range(key<Map>(0), key<Map>(9)) > 1);
+        in_one += counted::alive == static_cast<int>(m.size());
+        CHECK(std::erase_if(m, [](const auto& e) { return e.second.number % 2; }) > 0);
+        by_if += counted::alive == static_cast<int>(m.size());
+    }
+    CHECK((in_one && by_if));
+}
+
 TEST_CASE_TEMPLATE("of threads that update one key none is lost", Map,
                    point_map<std::uint64_t, int>, point_map<std::uint64_t, std::string>,
                    point_map<std::string, int>) {

@@ -315,7 +315,7 @@ public:
     }
     size_type remove_overlapping(range where) {
         size_type n = base::erase_all(where, words::direct ? nullptr : retire_each, this);
-        values_.destroy_some();
+        values_.destroy_some(true);
         return n;
     }
     // Removes the range that starts at first and moves its value out. If values are in boxes it

@@ -151,6 +151,7 @@ concept stored_in_leaf = std::is_trivially_copyable_v<T> && sizeof(T) <= 64;
 class [[nodiscard]] read_section {
 public:
     explicit read_section(const lath_rcu* rcu = &lath_rcu_auto) : rcu_(rcu) {
+        ++depth;
         if (rcu_->read_lock)
             rcu_->read_lock();
     }
@@ -164,7 +165,10 @@ public:
 #endif
         if (rcu_->read_unlock)
             rcu_->read_unlock();
+        --depth;
     }
+    // Whether the calling thread is in one.
+    static bool inside() { return depth; }
     read_section(const read_section&) = delete;
     read_section& operator=(const read_section&) = delete;
 
@@ -190,6 +194,7 @@ public:
 
 private:
     static inline char grace_period = 0;
+    static inline constinit thread_local unsigned depth = 0;
     const lath_rcu* rcu_;
 };
 
@@ -308,6 +313,22 @@ public:
             values->leave();
         }
     };
+    // The container ends, and nobody reads: b is destroyed when its lines have come. nullptr: all
+    // are.
+    void end_one(box* b) {
+        if (b) {
+            __builtin_prefetch(b, 1);
+            __builtin_prefetch(reinterpret_cast<const char*>(b) + 64, 1);
+        }
+        for (std::size_t i = 0; i < (b ? 1 : ending_.size()); i++) {
+            box*& place = ending_[ended_++ % ending_.size()];
+            box* next = std::exchange(place, b);
+            if (next && is_last(next))
+                destroy(next);
+            else if (next)
+                keep(next);
+        }
+    }
     // No iterator shows b any more, and the container does not have it.
     void orphaned(box* b) {
         destroy(b);
@@ -341,8 +362,15 @@ public:
 
     // Destroys some of the values that no reader looks at any more: more than one call removes, so
     // they do not pile up, and few enough that the call's time has a bound. One thread at a time
-    // does so; the others need not wait for it, as the next call goes on.
-    void destroy_some() {
+    // does so; the others need not wait for it, as the next call goes on. `many`: all of them, and
+    // those that the call has removed, if no reader is left.
+    void destroy_some(bool many = false) {
+        static thread_local unsigned calls = 0;
+        if (rcu_ == &lath_rcu_auto && (many || ++calls % at_once == 0) && !reader::inside())
+            while (lath_rcu_step(SIZE_MAX) && many) // waits for nothing
+                continue;
+        if (many && depth == 0)
+            return destroy_all();
         if (!unseen_.load(std::memory_order_relaxed) && !list_.load(std::memory_order_relaxed))
             return;
         if (depth < deepest && !taken_.exchange(true, std::memory_order_acquire))
@@ -413,6 +441,8 @@ private:
     std::atomic<lath_rcu_head*> unseen_{nullptr}; // a stack; callbacks push
     std::atomic<lath_rcu_head*> list_{nullptr}; // taken out of unseen_; `taken_` held to change it
     std::atomic<bool> taken_{false}; // a thread takes boxes out of list_
+    std::array<box*, 16> ending_{};
+    std::size_t ended_ = 0;
     std::atomic<std::size_t> users_{1}; // the container, and boxes that only iterators have
 };
 
@@ -555,9 +585,14 @@ public:
         if constexpr (!Direct)
             boxes_->keep(box_of(word));
     }
+    // As keep(), of a container that ends: destroys it soon. 0: all of them.
+    void end([[maybe_unused]] const word_type& word) {
+        if constexpr (!Direct)
+            boxes_->end_one(word ? box_of(word) : nullptr);
+    }
     // A call that may retire a value ends with this, outside sections.
-    void destroy_some() {
-        with_boxes([](auto& boxes) { boxes.destroy_some(); });
+    void destroy_some(bool many = false) {
+        with_boxes([&](auto& boxes) { boxes.destroy_some(many); });
     }
     void destroy_all() {
         with_boxes([](auto& boxes) { boxes.destroy_all(); });

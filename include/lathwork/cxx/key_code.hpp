@@ -3,11 +3,18 @@
 // lathwork/cxx/key_code.hpp - keys of a point_map as codes whose order is that of the keys.
 //
 // A code is a 64-bit number, or bytes that are ordered as memcmp() orders them. Keys that have one:
-// integers and enumerations of up to 64 bits, bool, characters, durations and time points with
-// integral counts, std::pair of these, std::string and std::string_view. A program gives a type of
-// its own a code by a specialisation:
+// integers, enumerations, floating-point numbers (NaNs are equal, and last) and pointers of up to
+// 64 bits; durations and time points of these; strings, vectors, std::filesystem::path; and
+// std::pair, std::tuple, std::array and std::optional of all that have one. A type of the program's
+// has one as its members in this order:
 //
 //   struct version { std::uint16_t major, minor; };
+//
+//   template <>
+//   inline constexpr auto lathwork::key_members<version> =
+//       std::tuple(&version::major, &version::minor);
+//
+// or by a specialisation of its own:
 //
 //   template <>
 //   struct lathwork::key_code<version> {
@@ -18,9 +25,9 @@
 //       static constexpr unsigned bits = 32; // optional: codes are below 2^32
 //   };
 //
-// encode() may return bytes instead, any type that has data() and size(); then decode() gets a
-// `kept`, a type that can be made of what encode() returns and keeps the bytes: std::string, say.
-// Equal keys have equal codes, and decode(encode(key)) is equal to the key.
+// encode() may return bytes instead: a std::string_view of what the key has, or a type with data()
+// and size() that can be made without arguments; there is no decode() then. Equal keys have equal
+// codes, and decode(encode(key)) is equal to the key.
 //
 // A std::string_view as a key is kept as a view: its bytes stay the program's, who keeps them as
 // they are until a grace period after the key has left the map.
@@ -34,16 +41,22 @@
 #endif
 
 #include <array>
+#include <bit>
 #include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
+#include <iterator>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace lathwork {
 
@@ -104,6 +117,34 @@ struct key_code<std::chrono::time_point<Clock, Duration>> {
     }
 };
 
+template <typename K>
+    requires(std::floating_point<K> && sizeof(K) <= sizeof(std::uint64_t))
+struct key_code<K> {
+    using number = std::conditional_t<sizeof(K) == 4, std::uint32_t, std::uint64_t>;
+    static constexpr unsigned bits = 8 * sizeof(K);
+    static constexpr number sign = number{1} << (bits - 1);
+    static constexpr std::uint64_t encode(K key) {
+        if (key != key)
+            return static_cast<number>(-1);
+        const auto word = std::bit_cast<number>(key + K{0}); // not -0.0
+        return word & sign ? static_cast<number>(~word) : word | sign;
+    }
+    static constexpr K decode(std::uint64_t code) {
+        const auto word = static_cast<number>(code);
+        return std::bit_cast<K>(static_cast<number>(word & sign ? word ^ sign : ~word));
+    }
+};
+
+template <typename T>
+struct key_code<T*> {
+    static std::uint64_t encode(const T* key) { return reinterpret_cast<std::uintptr_t>(key); }
+    static T* decode(std::uint64_t code) { return reinterpret_cast<T*>(code); }
+};
+
+// The members of a type that make its order, as a tuple of pointers to them.
+template <typename K>
+inline constexpr auto key_members = nullptr;
+
 namespace detail {
 
 template <typename K>
@@ -112,63 +153,198 @@ template <typename K>
     requires requires { key_code<K>::bits; }
 inline constexpr unsigned code_bits<K> = key_code<K>::bits;
 
-inline void put_big_endian(char* to, std::uint64_t code) {
-    for (int i = 7; i >= 0; i--, code >>= 8)
-        to[i] = static_cast<char>(code);
+// The parts of a key, as a tuple of references.
+template <typename K>
+constexpr auto parts_of(K& key) {
+    using type = std::remove_const_t<K>;
+    if constexpr (!std::is_null_pointer_v<std::remove_cvref_t<decltype(key_members<type>)>>)
+        return std::apply([&](auto... member) { return std::tie(key.*member...); },
+                          key_members<type>);
+    else if constexpr (requires { std::tuple_size<type>::value; })
+        return std::apply([](auto&... part) { return std::tie(part...); }, key);
+    else
+        return nullptr;
 }
-inline std::uint64_t get_big_endian(const char* from) {
-    std::uint64_t code = 0;
-    for (int i = 0; i < 8; i++)
-        code = code << 8 | static_cast<unsigned char>(from[i]);
-    return code;
+// What `Each` says of each part.
+template <typename Parts>
+struct all_parts {
+    static constexpr bool any = false, words = false;
+    static constexpr unsigned bits = 0, bytes = 0;
+};
+template <typename... Part>
+struct all_parts<std::tuple<Part&...>> {
+    static constexpr bool any = (map_key<std::remove_const_t<Part>> && ...);
+    static constexpr bool words = (word_key<std::remove_const_t<Part>> && ...);
+    static constexpr unsigned bits = (code_bits<std::remove_const_t<Part>> + ... + 0);
+    static constexpr unsigned bytes = (((code_bits<std::remove_const_t<Part>> + 7) / 8) + ... + 0);
+};
+template <typename K>
+using parts = all_parts<decltype(parts_of(std::declval<const K&>()))>;
+
+// The number of `bytes` bytes, the highest first.
+constexpr void put_number(auto to, std::uint64_t code, unsigned bytes) {
+    for (unsigned i = bytes; i > 0; i--)
+        *to++ = static_cast<char>(code >> (8 * (i - 1)));
 }
+// Bytes so that what has less of them comes first, whatever follows: an end, and zeros that are
+// none.
+inline void put_bytes(std::string& to, std::string_view bytes, bool last) {
+    if (last) {
+        to += bytes;
+        return;
+    }
+    for (char byte : bytes) {
+        to += byte;
+        if (!byte)
+            to += '\xff';
+    }
+    to.append(2, '\0');
+}
+template <typename K>
+void put_part(std::string& to, const K& key, bool last) {
+    if constexpr (word_key<K>)
+        put_number(std::back_inserter(to), key_code<K>::encode(key), (code_bits<K> + 7) / 8);
+    else if constexpr (requires { key_code<K>::put(to, key, last); })
+        key_code<K>::put(to, key, last);
+    else
+        put_bytes(to, {std::data(key_code<K>::encode(key)), std::size(key_code<K>::encode(key))},
+                  last);
+}
+// An element that is there: 1; their end: 0.
+template <typename T>
+void put_elements(std::string& to, const auto& range) {
+    for (const auto& element : range) {
+        to += '\1';
+        put_part<T>(to, element, false);
+    }
+    to += '\0';
+}
+// For a key_code that has put().
+template <typename K>
+struct bytes_by_put {
+    static std::string encode(const K& key) {
+        std::string code;
+        key_code<K>::put(code, key, true);
+        return code;
+    }
+};
 
 } // namespace detail
 
-// In one word if both fit, else in 16 bytes.
-template <word_key A, word_key B>
-    requires(detail::code_bits<A> + detail::code_bits<B> <= 64)
-struct key_code<std::pair<A, B>> {
-    static constexpr unsigned low = detail::code_bits<B>;
-    static constexpr unsigned bits = detail::code_bits<A> + low;
-    static constexpr std::uint64_t encode(const std::pair<A, B>& key) {
-        return key_code<A>::encode(key.first) << low | key_code<B>::encode(key.second);
+// One word if all parts are words and fit, else bytes: of a fixed number if all are words.
+template <typename K>
+    requires(detail::parts<K>::any)
+struct key_code<K> {
+    using parts = detail::parts<K>;
+    static constexpr unsigned bits = parts::bits;
+    static constexpr auto encode(const K& key) {
+        return std::apply(
+            [&](const auto&... part) {
+                if constexpr (parts::words && bits <= 64) {
+                    std::uint64_t code = 0;
+                    ((code = shifted<decltype(part)>(code) | code_of(part)), ...);
+                    return code;
+                } else if constexpr (parts::words) {
+                    std::array<char, parts::bytes> code{};
+                    auto to = code.begin();
+                    ((detail::put_number(to, code_of(part), bytes<decltype(part)>),
+                      to += bytes<decltype(part)>),
+                     ...);
+                    return code;
+                } else {
+                    std::string code;
+                    put(code, key, true);
+                    return code;
+                }
+            },
+            detail::parts_of(key));
     }
-    static constexpr std::pair<A, B> decode(std::uint64_t code) {
-        return {key_code<A>::decode(code >> low),
-                key_code<B>::decode(code & ((std::uint64_t{1} << low) - 1))};
+    static constexpr K decode(std::uint64_t code)
+        requires(parts::words && bits <= 64)
+    {
+        K key{};
+        unsigned left = bits;
+        std::apply([&](auto&... part) { ((part = next<decltype(part)>(code, left)), ...); },
+                   detail::parts_of(key));
+        return key;
+    }
+    static void put(std::string& to, const K& key, bool last) {
+        std::size_t left = std::tuple_size_v<decltype(detail::parts_of(key))>;
+        std::apply(
+            [&](const auto&... part) { (detail::put_part(to, part, --left == 0 && last), ...); },
+            detail::parts_of(key));
+    }
+
+private:
+    template <typename Part>
+    static constexpr unsigned bits_of = detail::code_bits<std::remove_cvref_t<Part>>;
+    template <typename Part>
+    static constexpr unsigned bytes = (bits_of<Part> + 7) / 8;
+    template <typename Part>
+    static constexpr std::uint64_t shifted(std::uint64_t code) {
+        return bits_of<Part> == 64 ? 0 : code << bits_of<Part>;
+    }
+    template <typename Part>
+    static constexpr std::uint64_t code_of(const Part& part) {
+        return key_code<Part>::encode(part);
+    }
+    template <typename Part>
+    static constexpr std::remove_cvref_t<Part> next(std::uint64_t code, unsigned& left) {
+        left -= bits_of<Part>;
+        return key_code<std::remove_cvref_t<Part>>::decode(
+            code >> left & (~std::uint64_t{0} >> (64 - bits_of<Part>)));
     }
 };
 
-template <word_key A, word_key B>
-    requires(detail::code_bits<A> + detail::code_bits<B> > 64)
-struct key_code<std::pair<A, B>> {
-    using kept = std::array<char, 16>;
-    static kept encode(const std::pair<A, B>& key) {
-        kept code;
-        detail::put_big_endian(code.data(), key_code<A>::encode(key.first));
-        detail::put_big_endian(code.data() + 8, key_code<B>::encode(key.second));
-        return code;
-    }
-    static std::pair<A, B> decode(const kept& code) {
-        return {key_code<A>::decode(detail::get_big_endian(code.data())),
-                key_code<B>::decode(detail::get_big_endian(code.data() + 8))};
+// Without a value: first.
+template <map_key T>
+struct key_code<std::optional<T>> : detail::bytes_by_put<std::optional<T>> {
+    static void put(std::string& to, const std::optional<T>& key, bool last) {
+        to += key ? '\1' : '\0';
+        if (key)
+            detail::put_part(to, *key, last);
     }
 };
 
-template <>
-struct key_code<std::string> {
-    using kept = std::string;
+template <typename Traits, typename Allocator>
+struct key_code<std::basic_string<char, Traits, Allocator>> {
     using view = std::string_view; // what calls take in place of a key
     static std::string_view encode(std::string_view key) { return key; }
-    static const std::string& decode(const std::string& key) { return key; }
 };
 
 template <>
 struct key_code<std::string_view> {
-    using kept = std::string_view;
     static std::string_view encode(std::string_view key) { return key; }
-    static std::string_view decode(std::string_view key) { return key; }
+};
+
+template <map_key T, typename Allocator>
+struct key_code<std::vector<T, Allocator>> : detail::bytes_by_put<std::vector<T, Allocator>> {
+    static void put(std::string& to, const std::vector<T, Allocator>& key, bool /*last*/) {
+        detail::put_elements<T>(to, key);
+    }
+};
+template <map_key C, typename Traits, typename Allocator>
+    requires(!std::same_as<C, char>)
+struct key_code<std::basic_string<C, Traits, Allocator>>
+    : detail::bytes_by_put<std::basic_string<C, Traits, Allocator>> {
+    static void put(std::string& to, const std::basic_string<C, Traits, Allocator>& key,
+                    bool /*last*/) {
+        detail::put_elements<C>(to, key);
+    }
+};
+
+// By its elements, as paths are ordered.
+template <>
+struct key_code<std::filesystem::path> : detail::bytes_by_put<std::filesystem::path> {
+    static void put(std::string& to, const std::filesystem::path& key, bool /*last*/) {
+        detail::put_bytes(to, key.root_name().native(), false);
+        to += key.has_root_directory() ? '\1' : '\0';
+        for (const std::filesystem::path& each : key.relative_path()) {
+            to += '\1';
+            detail::put_bytes(to, each.native(), false);
+        }
+        to += '\0';
+    }
 };
 
 namespace detail {
@@ -185,10 +361,12 @@ struct looked_up<K> {
 
 template <typename Compare, typename K>
 inline constexpr bool ascending =
-    std::same_as<Compare, std::less<K>> || std::same_as<Compare, std::less<>>;
+    std::same_as<Compare, std::less<K>> || std::same_as<Compare, std::less<>> ||
+    std::same_as<Compare, std::ranges::less>;
 template <typename Compare, typename K>
 inline constexpr bool descending =
-    std::same_as<Compare, std::greater<K>> || std::same_as<Compare, std::greater<>>;
+    std::same_as<Compare, std::greater<K>> || std::same_as<Compare, std::greater<>> ||
+    std::same_as<Compare, std::ranges::greater>;
 
 } // namespace detail
 

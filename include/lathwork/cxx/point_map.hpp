@@ -456,6 +456,8 @@ public:
         std::optional<K> from;
         while (get() && erase_next_if(from, gone, n))
             get()->values().destroy_some();
+        if (get())
+            get()->values().destroy_some(true);
         return n;
     }
     // Erases a key and moves its value out. If values are in boxes it waits for the readers: not in
@@ -764,7 +766,7 @@ private:
             n = in->erase_range(from, nullptr);
         }
         detail::own_changes++;
-        in->values().destroy_some();
+        in->values().destroy_some(true);
         return n;
     }
 

@@ -128,8 +128,9 @@ public:
         if (error_)
             return;
         uncancelled end;
-        lath_index_fini(native(), direct ? nullptr : keep_each, this);
-        values_.drain(); // when the index is gone: ~V may end another map
+        values_.drain();
+        lath_index_fini(native(), direct ? nullptr : end_each, this); // not locked then
+        values_.end({});
     }
     lath_index* native() const { return &list_; }
 
@@ -334,6 +335,10 @@ private:
         if constexpr (!direct)
             static_cast<word_table*>(self)->values_.keep(item->value);
     }
+    static void end_each(void* self, const lath_item* item) {
+        if constexpr (!direct)
+            static_cast<word_table*>(self)->values_.end(item->value);
+    }
 
     mutable lath_index list_;
 };
@@ -374,8 +379,9 @@ public:
         if (error_)
             return;
         uncancelled end;
-        lath_bytes_fini(native(), keep_each, this);
         values_.drain();
+        lath_bytes_fini(native(), end_each, this);
+        values_.end(0);
     }
     lath_bytes* native() const { return &set_; }
 
@@ -522,6 +528,9 @@ private:
     }
     static void keep_each(void* self, std::uint64_t box) {
         static_cast<byte_table*>(self)->values_.keep(box);
+    }
+    static void end_each(void* self, std::uint64_t box) {
+        static_cast<byte_table*>(self)->values_.end(box);
     }
 
     mutable lath_bytes set_;
