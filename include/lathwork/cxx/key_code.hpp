@@ -14,7 +14,7 @@
 //   inline constexpr auto lathwork::key_members<version> =
 //       std::tuple(&version::major, &version::minor);
 //
-// or by a specialisation of its own:
+// or by a specialisation:
 //
 //   template <>
 //   struct lathwork::key_code<version> {
@@ -46,7 +46,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <iterator>
 #include <limits>
@@ -333,18 +332,18 @@ struct key_code<std::basic_string<C, Traits, Allocator>>
     }
 };
 
-// By its elements, as paths are ordered.
-template <>
-struct key_code<std::filesystem::path> : detail::bytes_by_put<std::filesystem::path> {
-    static void put(std::string& to, const std::filesystem::path& key, bool /*last*/) {
+// std::filesystem::path: by its elements, as paths are ordered.
+template <typename Path>
+    requires requires(const Path& key) { key.root_name().native(), key.relative_path(); }
+struct key_code<Path> : detail::bytes_by_put<Path> {
+    static void put(std::string& to, const Path& key, bool /*last*/) {
         detail::put_bytes(to, key.root_name().native(), false);
         to += key.has_root_directory() ? '\1' : '\0';
-        for (const std::filesystem::path& each : key.relative_path()) {
-            to += '\1';
-            detail::put_bytes(to, each.native(), false);
-        }
-        to += '\0';
+        detail::put_elements<std::string>(to, elements(key.relative_path()));
     }
+
+private:
+    static std::vector<std::string> elements(const Path& of) { return {of.begin(), of.end()}; }
 };
 
 namespace detail {
