@@ -55,14 +55,15 @@ fn compile(sources: &[PathBuf], include: &Path, out: &Path) {
     let target = env::var("TARGET").unwrap();
     let level = env::var("OPT_LEVEL").unwrap();
     let library = out.join("liblathwork.a");
-    let mut prefix = String::new(); // of cross tools: aarch64-linux-gnu-
-    if target.split('-').next() != env::var("HOST").unwrap().split('-').next() {
-        prefix = target.replace("-unknown", "") + "-";
+    let host = env::var("HOST").unwrap();
+    let mut prefix = String::new(); // of cross tools: aarch64-linux-gnu-, riscv64-linux-gnu-
+    if target.split('-').next() != host.split('-').next() {
+        prefix = target.replace("-unknown", "").replace("64gc-", "64-") + "-";
     }
     let compiler = match setting("CC", &target) {
         Some(compiler) => compiler,
         None if !prefix.is_empty() => prefix.clone() + "gcc",
-        None if target.ends_with("musl") => "musl-gcc".to_string(),
+        None if target.ends_with("musl") && !host.ends_with("musl") => "musl-gcc".to_string(),
         None => "cc".to_string(),
     };
     let optimize = match level.as_str() {
@@ -109,6 +110,11 @@ fn main() {
 
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed=src/thread.c");
+    let of = |what: &str| env::var(format!("CARGO_CFG_TARGET_{}", what)).unwrap_or_default();
+    let (system, width) = (of("OS"), of("POINTER_WIDTH"));
+    if (system.as_str(), width.as_str()) != ("linux", "64") {
+        panic!("lathwork needs Linux on a 64-bit processor, not {} on {} bits", system, width);
+    }
     let sources = if root.join("tools/amalgamate").exists() {
         let made = out.join("csrc");
         amalgamate(&root, &made);
@@ -123,9 +129,9 @@ fn main() {
     };
     println!("cargo:include={}", sources.display());
     println!("cargo:rustc-env=LATHWORK_INCLUDE={}", sources.display());
-    // clippy looks at Rust alone, and runs this in its own directory: nothing is linked there
+    // clippy and docs.rs look at Rust alone, and run this in their own directories: nothing is linked there
     let wrapper = env::var("RUSTC_WORKSPACE_WRAPPER").unwrap_or_default();
-    if wrapper.ends_with("clippy-driver") {
+    if wrapper.ends_with("clippy-driver") || env::var_os("DOCS_RS").is_some() {
         return;
     }
     let files = [sources.join("lathwork.c"), here.join("src/thread.c")];

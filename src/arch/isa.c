@@ -4,12 +4,31 @@
  */
 #include "arch/isa.h"
 
+#ifdef LATH_ISA_X86
+#include <cpuid.h>
+#endif
+
 enum lath_isa lath_isa_chosen;
 bool lath_have_avx512;
 bool lath_have_avx2;
 bool lath_have_neon;
 
 static const char *const names[LATH_ISAS] = { "scalar", "avx2", "avx512", "neon" };
+
+#ifdef LATH_ISA_X86
+/* Has the processor what bits of leaf 7 name and popcnt, and does the system keep these registers (of
+ * XCR0)? Not __builtin_cpu_supports(): that is in libgcc, which rustc does not link for musl. */
+static bool has(u32 wanted, u32 registers)
+{
+	u32 a, b, c, d;
+
+	if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE) || !(c & bit_POPCNT))
+		return false;
+	__asm__ volatile("xgetbv" : "=a"(a), "=d"(d) : "c"(0));
+	return (a & registers) == registers && __get_cpuid_count(7, 0, &a, &b, &c, &d) &&
+	       (b & wanted) == wanted;
+}
+#endif
 
 bool lath_isa_supported(enum lath_isa isa)
 {
@@ -18,13 +37,11 @@ bool lath_isa_supported(enum lath_isa isa)
 		return true;
 #ifdef LATH_ISA_X86
 	case LATH_ISA_AVX2:
-		return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
-		       __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
+		return has(bit_AVX2 | bit_BMI | bit_BMI2, 0x06);
 	case LATH_ISA_AVX512:
-		return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-		       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-		       __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
-		       __builtin_cpu_supports("popcnt");
+		return has(bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL | bit_BMI |
+				   bit_BMI2,
+			   0xe6);
 #endif
 #ifdef LATH_ISA_ARM64
 	case LATH_ISA_NEON:
@@ -73,9 +90,6 @@ __attribute__((constructor)) static void choose(void)
 {
 	const char *name = lath_environment("LATH_ISA");
 
-#ifdef LATH_ISA_X86
-	__builtin_cpu_init();
-#endif
 	lath_isa_chosen = name && *name ? asked_for(name) : best();
 #ifdef LATH_ISA_X86
 	lath_have_avx512 = lath_isa_chosen == LATH_ISA_AVX512;
