@@ -113,7 +113,10 @@ fn main() {
     let of = |what: &str| env::var(format!("CARGO_CFG_TARGET_{}", what)).unwrap_or_default();
     let (system, width) = (of("OS"), of("POINTER_WIDTH"));
     if (system.as_str(), width.as_str()) != ("linux", "64") {
-        panic!("lathwork needs Linux on a 64-bit processor, not {} on {} bits", system, width);
+        panic!(
+            "lathwork needs Linux on a 64-bit processor, not {} on {} bits",
+            system, width
+        );
     }
     let sources = if root.join("tools/amalgamate").exists() {
         let made = out.join("csrc");
