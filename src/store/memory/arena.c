@@ -353,6 +353,10 @@ void lath_arena_fini(struct arena *arena)
 	if (arena->hugetlb)
 		hugetlb_list(arena, false);
 	pthread_mutex_destroy(&arena->lock);
+	/* for whoever maps these addresses next */
+	for (u64 b = 0; b < arena->reserved / BLOCK; b++)
+		if (arena->block[b])
+			unpoison(arena, arena->base + b * BLOCK, BLOCK);
 	free(arena->block);
 	munmap(arena->base, arena->reserved);
 }

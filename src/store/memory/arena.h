@@ -22,6 +22,17 @@
 
 #include <pthread.h>
 
+#if __has_include(<sanitizer/asan_interface.h>)
+#include <sanitizer/asan_interface.h>
+/* Nothing, but with AddressSanitizer. In shared memory nothing is poisoned: other processes would
+ * not know of it. */
+#define poison(a, p, n) ((a)->backing ? (void)0 : ASAN_POISON_MEMORY_REGION(p, n))
+#define unpoison(a, p, n) ((a)->backing ? (void)0 : ASAN_UNPOISON_MEMORY_REGION(p, n))
+#else
+#define poison(a, p, n) ((void)0)
+#define unpoison(a, p, n) ((void)0)
+#endif
+
 #define UNIT_SHIFT 14
 #define UNIT (1ul << UNIT_SHIFT)
 #define BLOCK (2ul << 20)

@@ -5,17 +5,6 @@
  */
 #include "store/memory/arena.h"
 
-#if __has_include(<sanitizer/asan_interface.h>)
-#include <sanitizer/asan_interface.h>
-/* Nothing, but with AddressSanitizer. In shared memory nothing is poisoned: other processes would
- * not know of it. */
-#define poison(a, p, n) ((a)->backing ? (void)0 : ASAN_POISON_MEMORY_REGION(p, n))
-#define unpoison(a, p, n) ((a)->backing ? (void)0 : ASAN_UNPOISON_MEMORY_REGION(p, n))
-#else
-#define poison(a, p, n) ((void)0)
-#define unpoison(a, p, n) ((void)0)
-#endif
-
 /* ---- slots ---- */
 
 static unsigned int class_of(u64 size)
