@@ -134,10 +134,13 @@ struct key_code<K> {
     }
 };
 
-template <typename T>
-struct key_code<T*> {
-    static std::uint64_t encode(const T* key) { return reinterpret_cast<std::uintptr_t>(key); }
-    static T* decode(std::uint64_t code) { return reinterpret_cast<T*>(code); }
+template <typename K>
+    requires std::is_pointer_v<K>
+struct key_code<K> {
+    static std::uint64_t encode(const std::remove_pointer_t<K>* key) {
+        return reinterpret_cast<std::uintptr_t>(key);
+    }
+    static K decode(std::uint64_t code) { return reinterpret_cast<K>(code); }
 };
 
 // The members of a type that make its order, as a tuple of pointers to them.
