@@ -410,7 +410,7 @@ store_session::outcome store_session::stats() {
     int ret = lath_store_get_stats(store_, &s);
     if (!ret)
         ret = lath_store_get_pages(store_, &s);
-    if (ret && ret != -EOPNOTSUPP)
+    if (ret)
         fail_status("stats", ret);
     auto row = [](const char* name, std::uint64_t bytes) {
         std::printf("%-14s %14" PRIu64 "  %s\n", name, bytes, human(bytes).c_str());

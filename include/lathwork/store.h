@@ -398,7 +398,7 @@ struct lath_store_stats {
 LATH_API int lath_store_get_stats(struct lath_store *store, struct lath_store_stats *stats);
 /* Sets `resident` and `huge` alone. The kernel visits each page of the process for it
  * (/proc/self/smaps): about a millisecond per GiB. shm: as far as this process has touched them.
- * 0 | -errno | -EOPNOTSUPP: dev: */
+ * dev: both are 0. 0 | -errno */
 LATH_API int lath_store_get_pages(struct lath_store *store, struct lath_store_stats *stats);
 /* Removes expired entries. Returns their number or -errno. Visits every entry. */
 LATH_API int64_t lath_store_sweep(struct lath_store *store);

@@ -499,8 +499,7 @@ nb::dict Store::stats() {
 
     must(run(false, [&](lath_store* open) {
         const int ret = LATH_CORE(lath_store_get_stats(open, &stats));
-        const int pages = ret ? ret : LATH_CORE(lath_store_get_pages(open, &stats));
-        return pages == -EOPNOTSUPP ? 0 : pages;
+        return ret ? ret : LATH_CORE(lath_store_get_pages(open, &stats));
     }));
     dict["items"] = stats.items;
     dict["committed"] = stats.committed;

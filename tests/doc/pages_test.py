@@ -151,8 +151,10 @@ def members_of(record):
             access = node["access"] == "public"
         elif node.get("isImplicit") or "name" not in node:
             continue
+        elif node["kind"] == "CXXConversionDecl":  # its name has the type behind the alias
+            found.append(("operator " + re.sub(r" \(.*", "", node["type"]["qualType"]), access))
         elif node["kind"] in ("CXXMethodDecl", "FunctionTemplateDecl", "FieldDecl", "CXXConstructorDecl", "CXXDestructorDecl",
-                              "CXXConversionDecl", "TypeAliasDecl"):
+                              "TypeAliasDecl"):
             found.append((re.sub(r"<.*", "", node["name"]), access))
         elif node["kind"] in ("CXXRecordDecl", "ClassTemplateDecl") and access:
             found += members_of(node)

@@ -699,10 +699,7 @@ impl<K: StoreKey> Store<K> {
         // SAFETY: the pointer is valid.
         done(unsafe { c::lath_store_get_stats(self.raw(), &mut stats) }.into())?;
         // SAFETY: as above.
-        let pages = unsafe { c::lath_store_get_pages(self.raw(), &mut stats) };
-        if pages != -sys::EOPNOTSUPP {
-            done(pages.into())?; // a device has no pages in this process
-        }
+        done(unsafe { c::lath_store_get_pages(self.raw(), &mut stats) }.into())?;
         Ok(StoreStats {
             items: stats.items,
             committed: stats.committed,
