@@ -457,9 +457,9 @@ int Map::insert_all(Items& given, std::vector<int>& results) {
 
     for (size_t i = 0; i < n && is_text(given.kind); i++)
         records.push_back(given.items[i].key);
-    if (plan.error && plan.hits("lath_index_insert_batch")) {
-        results.assign(n, plan.error);
-    } else {
+    if (plan.error && plan.hits("lath_index_insert_batch"))
+        return plan.error; // none is in the map, whatever the error
+    {
         nb::gil_scoped_release others;
         if (is_text(given.kind))
             lath_bytes_insert_batch(&there->texts, n, records.data(), results.data());

@@ -92,6 +92,7 @@ OPERATIONS = {
     "lath_store_count": with_store(lambda store: store.count()),
     "lath_store_items": with_store(len),
     "lath_store_get_stats": with_store(lambda store: store.stats()),
+    "lath_store_get_pages": with_store(lambda store: store.stats()),
     "lath_store_save": with_store(lambda store: store.save(os.devnull)),
     "lath_store_load": with_store(lambda store: store.load(os.devnull)),
     "lath_store_sync": with_store(lambda store: store.sync()),
