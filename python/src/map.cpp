@@ -139,7 +139,8 @@ struct Map::Store {
     }
     // Copies up to n items behind `from`, NULL: all, in either direction. Returns how many.
     size_t scan(const Cell* from, bool backward, Cell* cells, size_t n);
-    // Calls each(cell) for all items in order, until it returns another number than 0. Returns that.
+    // Calls each(cell) for all items in order, until one returns a number other than 0, which is
+    // returned.
     template <class Each>
     int each(Each each) {
         Cell cells[64], last;

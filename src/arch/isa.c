@@ -16,8 +16,9 @@ bool lath_have_neon;
 static const char *const names[LATH_ISAS] = { "scalar", "avx2", "avx512", "neon" };
 
 #ifdef LATH_ISA_X86
-/* Has the processor what bits of leaf 7 name and popcnt, and does the system keep these registers (of
- * XCR0)? Not __builtin_cpu_supports(): that is in libgcc, which rustc does not link for musl. */
+/* Returns whether the processor has popcnt and the features that these bits of leaf 7 name, and the
+ * system keeps these registers (of XCR0). Not __builtin_cpu_supports(): that is in libgcc, which
+ * rustc does not link for musl. */
 static bool has(u32 wanted, u32 registers)
 {
 	u32 a, b, c, d;

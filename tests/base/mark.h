@@ -53,6 +53,8 @@ static bool look(const struct mark *m, bool *there, uint64_t *since)
 	       *since == __atomic_load_n(&m->since, __ATOMIC_SEQ_CST);
 }
 
+/* The second look at all marks, when a question has been answered: what has changed since the first
+ * is not steady; counts the others. */
 static void look_after(struct view *view)
 {
 	for (size_t i = 0; i < MARKED; i++) {

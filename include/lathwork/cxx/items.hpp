@@ -657,10 +657,6 @@ struct slot_items {
     static T* address(shown object) { return object; }
 };
 
-} // namespace detail
-
-namespace detail {
-
 // The value of what a box has: of a point_map, the entry.
 template <typename V, typename T>
 const V& value_in(const T& stored) {
