@@ -14,11 +14,7 @@ fn amalgamate(root: &Path, out: &Path) {
     for changing in ["src", "include", "tools/amalgamate"] {
         println!("cargo:rerun-if-changed={}", root.join(changing).display());
     }
-    let status = Command::new("python3")
-        .arg(&tool)
-        .arg("--output")
-        .arg(out)
-        .status();
+    let status = Command::new("python3").arg(&tool).arg("--output").arg(out).status();
     match status {
         Ok(status) if status.success() => {}
         Ok(status) => panic!("{}: {}", tool.display(), status),
@@ -43,10 +39,7 @@ fn call(tool: &str, arguments: &[&str]) {
     match Command::new(program).args(words).args(arguments).status() {
         Ok(status) if status.success() => {}
         Ok(status) => panic!("{} {}: {}", tool, arguments.join(" "), status),
-        Err(error) => panic!(
-            "{} cannot be called (CC or AR says another): {}",
-            tool, error
-        ),
+        Err(error) => panic!("{} cannot be called (CC or AR says another): {}", tool, error),
     }
 }
 
@@ -84,12 +77,7 @@ fn compile(sources: &[PathBuf], include: &Path, out: &Path) {
     for source in sources {
         let object = out.join(source.file_name().unwrap()).with_extension("o");
         let mut arguments = arguments.clone();
-        arguments.extend([
-            "-c",
-            source.to_str().unwrap(),
-            "-o",
-            object.to_str().unwrap(),
-        ]);
+        arguments.extend(["-c", source.to_str().unwrap(), "-o", object.to_str().unwrap()]);
         call(&compiler, &arguments);
         objects.push(object);
     }
@@ -113,10 +101,7 @@ fn main() {
     let of = |what: &str| env::var(format!("CARGO_CFG_TARGET_{}", what)).unwrap_or_default();
     let (system, width) = (of("OS"), of("POINTER_WIDTH"));
     if (system.as_str(), width.as_str()) != ("linux", "64") {
-        panic!(
-            "lathwork needs Linux on a 64-bit processor, not {} on {} bits",
-            system, width
-        );
+        panic!("lathwork needs Linux on a 64-bit processor, not {} on {} bits", system, width);
     }
     let sources = if root.join("tools/amalgamate").exists() {
         let made = out.join("csrc");
@@ -125,10 +110,7 @@ fn main() {
     } else if packaged.join("lathwork.c").exists() {
         packaged
     } else {
-        panic!(
-            "{} is missing: tools/amalgamate --output makes it",
-            packaged.display()
-        );
+        panic!("{} is missing: tools/amalgamate --output makes it", packaged.display());
     };
     println!("cargo:include={}", sources.display());
     println!("cargo:rustc-env=LATHWORK_INCLUDE={}", sources.display());

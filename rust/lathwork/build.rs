@@ -8,9 +8,8 @@ fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let version = Command::new(rustc).arg("--version").output();
-    let version = version.map_or(String::new(), |out| {
-        String::from_utf8_lossy(&out.stdout).into_owned()
-    });
+    let version =
+        version.map_or(String::new(), |out| String::from_utf8_lossy(&out.stdout).into_owned());
     let minor = version.split('.').nth(1);
     let minor = minor.map_or(0, |minor| minor.parse::<u32>().unwrap_or(0));
     if minor >= 78 {

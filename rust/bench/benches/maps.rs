@@ -146,10 +146,7 @@ impl Map for Theirs {
         Theirs(RwLock::default())
     }
     fn insert(&self, key: u64, value: u64) {
-        self.0
-            .write()
-            .unwrap()
-            .insert(key & !31..=key & !31 | 15, value);
+        self.0.write().unwrap().insert(key & !31..=key & !31 | 15, value);
     }
     fn get(&self, key: u64) -> Option<u64> {
         self.0.read().unwrap().get(&(key & !31 | 7)).copied()
@@ -157,14 +154,9 @@ impl Map for Theirs {
 }
 
 fn keys() -> Vec<u64> {
-    let n = std::env::var("N")
-        .ok()
-        .and_then(|n| n.parse().ok())
-        .unwrap_or(200_000);
+    let n = std::env::var("N").ok().and_then(|n| n.parse().ok()).unwrap_or(200_000);
     // an odd multiplier: all are different
-    (1..=n)
-        .map(|i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(17))
-        .collect()
+    (1..=n).map(|i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(17)).collect()
 }
 
 fn fill<M: Map>(keys: &[u64]) -> M {
@@ -178,23 +170,14 @@ fn fill<M: Map>(keys: &[u64]) -> M {
 fn rows<M: Map>(c: &mut Criterion, name: &str) {
     let keys = keys();
     let mut group = c.benchmark_group(name);
-    group
-        .sample_size(10)
-        .throughput(Throughput::Elements(keys.len() as u64));
+    group.sample_size(10).throughput(Throughput::Elements(keys.len() as u64));
     group.bench_function("insert", |b| b.iter(|| fill::<M>(&keys)));
 
     let map = fill::<M>(&keys);
     assert!(keys.iter().all(|&key| map.get(key).is_some()));
-    let asked: Vec<u64> = (0..keys.len())
-        .map(|i| keys[i * 7919 % keys.len()])
-        .collect();
+    let asked: Vec<u64> = (0..keys.len()).map(|i| keys[i * 7919 % keys.len()]).collect();
     group.bench_function("get", |b| {
-        b.iter(|| {
-            asked
-                .iter()
-                .filter_map(|&key| map.get(key))
-                .fold(0, u64::wrapping_add)
-        })
+        b.iter(|| asked.iter().filter_map(|&key| map.get(key)).fold(0, u64::wrapping_add))
     });
     // one thread looks up what is there while another inserts the other half
     let (there, new) = keys.split_at(keys.len() / 2);

@@ -83,11 +83,7 @@ fn as_in_c() {
         .output()
         .unwrap();
     std::fs::remove_file(&file).unwrap();
-    assert!(
-        done.status.success(),
-        "{}",
-        String::from_utf8_lossy(&done.stderr)
-    );
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
 }
 
 #[cfg(feature = "store")]

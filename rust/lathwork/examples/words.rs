@@ -15,9 +15,7 @@ fn main() {
             s.spawn(move || {
                 for word in part {
                     let count = counts.get_or_insert_with(word.to_string(), || AtomicUsize::new(0));
-                    count
-                        .expect("memory for a word")
-                        .fetch_add(1, Ordering::Relaxed);
+                    count.expect("memory for a word").fetch_add(1, Ordering::Relaxed);
                 }
             });
         }

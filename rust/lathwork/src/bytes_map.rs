@@ -64,11 +64,7 @@ unsafe impl<K: Bytes + Send, V: Send> Send for BytesMap<K, V> {}
 unsafe impl<K: Bytes + Send + Sync, V: Send + Sync> Sync for BytesMap<K, V> {}
 
 fn key_of(bytes: &[u8]) -> lath_bytes_key {
-    lath_bytes_key {
-        data: bytes.as_ptr().cast(),
-        size: bytes.len() as u64,
-        tag: 0,
-    }
+    lath_bytes_key { data: bytes.as_ptr().cast(), size: bytes.len() as u64, tag: 0 }
 }
 
 /// The key of a pair.
@@ -359,11 +355,7 @@ impl<K: Bytes, V> BytesMap<K, V> {
     fn pop(&self, first: bool) -> Option<BytesRef<'_, K, V>> {
         self.retired.drop_some(self.set.memory());
         loop {
-            let found = if first {
-                self.first_key_value()
-            } else {
-                self.last_key_value()
-            }?;
+            let found = if first { self.first_key_value() } else { self.last_key_value() }?;
             if self.remove_if(&found) {
                 return Some(found);
             }
@@ -436,10 +428,7 @@ impl<K: Bytes, V> BytesMap<K, V> {
             let (key, value) = self.take_word(word);
             if let Err(refused) = other.insert(key, value) {
                 // back: what a removal has freed is enough as a rule
-                made(
-                    self.insert(refused.key, refused.value)
-                        .map_err(|_| NoMemory),
-                );
+                made(self.insert(refused.key, refused.value).map_err(|_| NoMemory));
                 made(self.append(&mut other));
                 return Err(NoMemory);
             }
@@ -452,11 +441,7 @@ impl<K: Bytes, V> BytesMap<K, V> {
         while let Some(word) = other.first_key_value().map(|entry| entry.word) {
             let (key, value) = other.take_word(word);
             if let Err(refused) = self.insert(key, value) {
-                made(
-                    other
-                        .insert(refused.key, refused.value)
-                        .map_err(|_| NoMemory),
-                );
+                made(other.insert(refused.key, refused.value).map_err(|_| NoMemory));
                 return Err(NoMemory);
             }
         }
@@ -649,12 +634,10 @@ impl<'a, K: Bytes, V> BytesEntries<'a, K, V> {
             let set = self.map.raw();
             let next = if back {
                 let (high, back) = (&self.high, sys::LATH_BYTES_BACK);
-                self.back
-                    .next(|words| scan_words::<K, V>(set, high, back, words))
+                self.back.next(|words| scan_words::<K, V>(set, high, back, words))
             } else {
                 let low = &self.low;
-                self.front
-                    .next(|words| scan_words::<K, V>(set, low, 0, words))
+                self.front.next(|words| scan_words::<K, V>(set, low, 0, words))
             };
             let end = if back { &self.low } else { &self.high };
             next.filter(|&word| match end.bytes::<K, V>() {
@@ -693,14 +676,8 @@ struct Taken<'a, K: Bytes, V> {
 
 impl<'a, K: Bytes, V> Taken<'a, K, V> {
     fn new(map: &'a mut BytesMap<K, V>) -> Self {
-        let mut taken = Taken {
-            map,
-            words: [0; AHEAD],
-            at: 0,
-            copied: 0,
-            later: [0; AHEAD],
-            follow: 0,
-        };
+        let mut taken =
+            Taken { map, words: [0; AHEAD], at: 0, copied: 0, later: [0; AHEAD], follow: 0 };
         taken.read(&Edge::Open);
         taken
     }

@@ -87,10 +87,7 @@ mod tests {
                 0 => assert!(result.unwrap()),
                 -2 => assert!(!result.unwrap()),
                 _ => {
-                    let text = *result
-                        .unwrap_err()
-                        .downcast::<std::string::String>()
-                        .unwrap();
+                    let text = *result.unwrap_err().downcast::<std::string::String>().unwrap();
                     let number = std::format!(" {}", code.wrapping_neg());
                     assert!(text.ends_with(&number), "{text}");
                 }

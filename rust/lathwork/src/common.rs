@@ -194,10 +194,7 @@ macro_rules! of_copies {
         where
             V: Copy,
         {
-            Self::try_with(crate::memory::Options {
-                copied: true,
-                ..options
-            })
+            Self::try_with(crate::memory::Options { copied: true, ..options })
         }
     };
 }

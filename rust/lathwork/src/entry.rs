@@ -23,11 +23,7 @@ impl<K: Key, V> PointMap<K, V> {
     /// assert_eq!(map.get(2).unwrap(), 2);
     /// ```
     pub fn entry(&self, key: K) -> Entry<'_, K, V> {
-        Entry {
-            map: self,
-            key,
-            refused: None,
-        }
+        Entry { map: self, key, refused: None }
     }
 }
 
@@ -51,10 +47,7 @@ impl<'a, K: Key, V> Entry<'a, K, V> {
     pub fn or_insert_with(self, make: impl FnOnce() -> V) -> Result<Ref<'a, V>, InsertError<V, K>> {
         match self.refused {
             None => self.map.get_or_insert_with(self.key, make),
-            Some(reason) => Err(InsertError {
-                reason,
-                value: make(),
-            }),
+            Some(reason) => Err(InsertError { reason, value: make() }),
         }
     }
 

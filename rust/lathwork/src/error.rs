@@ -93,10 +93,7 @@ pub struct InsertError<V, K = u64> {
 
 impl<V> InsertError<V> {
     pub(crate) fn with_keys<K: Key>(self) -> InsertError<V, K> {
-        InsertError {
-            reason: self.reason.with_keys(),
-            value: self.value,
-        }
+        InsertError { reason: self.reason.with_keys(), value: self.value }
     }
 }
 

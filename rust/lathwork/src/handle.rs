@@ -94,9 +94,7 @@ impl<T: Structure, V> Handle<T, V> {
             addr_of_mut!((*block).memory).write(memory);
             addr_of_mut!((*block).dead).write(ptr::null_mut());
             let nodes = Memory::for_nodes(addr_of!((*block).memory));
-            let nodes = nodes
-                .as_ref()
-                .map_or(ptr::null(), |nodes| nodes as *const _);
+            let nodes = nodes.as_ref().map_or(ptr::null(), |nodes| nodes as *const _);
             init(addr_of_mut!((*block).structure), nodes)
         };
         if result != 0 {
@@ -104,10 +102,7 @@ impl<T: Structure, V> Handle<T, V> {
             unsafe { memory.free(raw.as_ptr(), layout) };
             return Err(result.wrapping_neg());
         }
-        Ok(Handle {
-            block,
-            of: PhantomData,
-        })
+        Ok(Handle { block, of: PhantomData })
     }
 
     pub(crate) fn get(&self) -> *mut T {
@@ -202,10 +197,7 @@ pub(crate) fn made<T>(result: Result<T, NoMemory>) -> T {
 
 /// The errors of init and create: memory, or else a defect of this crate.
 pub(crate) fn no_memory(errno: sys::c_int) -> NoMemory {
-    assert!(
-        errno == sys::ENOMEM,
-        "lathwork: init returned errno {errno}"
-    );
+    assert!(errno == sys::ENOMEM, "lathwork: init returned errno {errno}");
     NoMemory
 }
 

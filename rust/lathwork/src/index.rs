@@ -38,11 +38,7 @@ unsafe impl<V: Send> Send for Index<V> {}
 unsafe impl<V: Send + Sync> Sync for Index<V> {}
 
 fn item_of(first: u64, last: u64, value: u64) -> lath_item {
-    lath_item {
-        key: first,
-        size: (last - first).wrapping_add(1),
-        value,
-    }
+    lath_item { key: first, size: (last - first).wrapping_add(1), value }
 }
 
 /// Nodes that a call has taken out of an index, linked from the newest one.
@@ -55,11 +51,7 @@ struct Gone<V> {
 
 impl<V> Gone<V> {
     fn new(inline: bool) -> Self {
-        Gone {
-            newest: ptr::null_mut(),
-            inline,
-            of: PhantomData,
-        }
+        Gone { newest: ptr::null_mut(), inline, of: PhantomData }
     }
 
     /// For the C library: an item has left.
@@ -96,17 +88,14 @@ impl<V> Gone<V> {
 impl<V> Index<V> {
     pub(crate) fn new(layout: sys::c_int, options: &Options) -> Result<Self, NoMemory> {
         // SAFETY: both pointers are valid.
-        Self::by(layout, options, |index, config| unsafe {
-            sys::lath_index_init(index, config)
-        })
+        Self::by(layout, options, |index, config| unsafe { sys::lath_index_init(index, config) })
     }
 
     /// One of the same items, if their values are in words: leaf by leaf.
     pub(crate) fn copy(&self, layout: sys::c_int, options: &Options) -> Option<Self> {
         // SAFETY: likewise, and this index is initialised.
         let clone = |index, config: &_| unsafe { sys::lath_index_clone(index, self.raw(), config) };
-        self.inline()
-            .then(|| made(Self::by(layout, options, clone)))
+        self.inline().then(|| made(Self::by(layout, options, clone)))
     }
 
     fn by(
@@ -154,10 +143,8 @@ impl<V> Index<V> {
 
     /// A value as the index has it, for a call that may refuse it.
     pub(crate) fn stored(&self, value: V) -> Result<Stored, InsertError<V>> {
-        Stored::new(value, self.copied, &self.memory()).map_err(|value| InsertError {
-            reason: Reason::NoMemory,
-            value,
-        })
+        Stored::new(value, self.copied, &self.memory())
+            .map_err(|value| InsertError { reason: Reason::NoMemory, value })
     }
 
     /// The error of a call that has refused a value, with it.
@@ -191,10 +178,8 @@ impl<V> Index<V> {
         last: u64,
         stored: &Stored,
     ) -> Result<(), Reason> {
-        let (item, mut there) = (
-            item_of(first, last, stored.given::<V>(self.copied)),
-            lath_item::default(),
-        );
+        let (item, mut there) =
+            (item_of(first, last, stored.given::<V>(self.copied)), lath_item::default());
         if item.size == 0 {
             return Err(Reason::TooLong);
         }
@@ -207,10 +192,8 @@ impl<V> Index<V> {
     pub(crate) fn put(&self, key: u64, value: V) -> Result<Option<Ref<'_, V>>, InsertError<V>> {
         let section = self.section();
         let stored = self.stored(value)?;
-        let (item, mut there) = (
-            item_of(key, key, stored.given::<V>(self.copied)),
-            lath_item::default(),
-        );
+        let (item, mut there) =
+            (item_of(key, key, stored.given::<V>(self.copied)), lath_item::default());
         // a thread may remove the key, or insert it, between the two calls
         loop {
             // SAFETY: the index is initialised; all pointers are valid.
@@ -316,12 +299,7 @@ impl<V> Index<V> {
         let old = value.stored();
         // SAFETY: the index is initialised.
         let gone = code::unchanged(unsafe {
-            sys::lath_index_erase_if(
-                self.raw(),
-                key,
-                old.given::<V>(self.copied),
-                ptr::null_mut(),
-            )
+            sys::lath_index_erase_if(self.raw(), key, old.given::<V>(self.copied), ptr::null_mut())
         });
         if gone {
             self.left(old);
@@ -338,10 +316,7 @@ impl<V> Index<V> {
     ) -> Result<Ref<'_, V>, InsertError<V>> {
         let section = self.section();
         let (stored, index) = (self.stored(value)?, self.raw());
-        let (from, to) = (
-            old.stored().given::<V>(self.copied),
-            stored.given::<V>(self.copied),
-        );
+        let (from, to) = (old.stored().given::<V>(self.copied), stored.given::<V>(self.copied));
         // SAFETY: the index is initialised; a refused value is not in it.
         unsafe {
             let result = sys::lath_index_replace_if(index, key, from, to, ptr::null_mut());
@@ -416,11 +391,8 @@ impl<V> Index<V> {
         }
         let mut gone = Gone::<V>::new(self.inline());
         // A range that goes beyond at both ends becomes two, of one node.
-        let twice = if self.inline() {
-            None
-        } else {
-            self.reaching(last).filter(|there| there.0 < first)
-        };
+        let twice =
+            if self.inline() { None } else { self.reaching(last).filter(|there| there.0 < first) };
         // SAFETY: the node is in the index, as nothing else is changed now; all pointers are valid.
         let result = unsafe {
             if let Some((_, there)) = &twice {
@@ -555,13 +527,7 @@ struct Taken<'a, V> {
 
 impl<'a, V> Taken<'a, V> {
     fn new(index: &'a mut Index<V>) -> Self {
-        Taken {
-            index,
-            items: [lath_item::default(); AHEAD],
-            at: 0,
-            copied: 0,
-            from: Some(0),
-        }
+        Taken { index, items: [lath_item::default(); AHEAD], at: 0, copied: 0, from: Some(0) }
     }
 
     /// Copies the next items.

@@ -121,11 +121,7 @@ impl<K: Key, V> IntervalMap<K, V> {
 
     /// Removes one interval with this word, unless another thread has.
     fn erase(&self, first: u64, end: u64, word: u64) -> bool {
-        let interval = lath_interval {
-            first,
-            end,
-            value: word,
-        };
+        let interval = lath_interval { first, end, value: word };
         // SAFETY: the set is initialised; the pointer is valid; the word has left it then.
         unsafe {
             let gone = code::found(sys::lath_intervals_erase(self.set.get(), &interval));
@@ -150,9 +146,8 @@ impl<K: Key, V> IntervalMap<K, V> {
     pub fn stab(&self, key: impl Borrow<K>) -> Intervals<'_, K, V> {
         let key = word(key);
         // SAFETY: `begin` passes valid pointers; likewise below.
-        let found = self.begin(Some(()), |iter, set| unsafe {
-            sys::lath_interval_iter_stab(iter, set, key)
-        });
+        let found = self
+            .begin(Some(()), |iter, set| unsafe { sys::lath_interval_iter_stab(iter, set, key) });
         Intervals(found, PhantomData)
     }
 
@@ -180,9 +175,8 @@ impl<K: Key, V> IntervalMap<K, V> {
 
     /// All intervals.
     pub fn iter(&self) -> Intervals<'_, K, V> {
-        let found = self.begin(Some(()), |iter, set| unsafe {
-            sys::lath_interval_iter_all(iter, set)
-        });
+        let found =
+            self.begin(Some(()), |iter, set| unsafe { sys::lath_interval_iter_all(iter, set) });
         Intervals(found, PhantomData)
     }
 
@@ -248,11 +242,7 @@ impl<K: Key, V> IntervalMap<K, V> {
             // SAFETY: numbers and a pointer, of which any bits are a value.
             unsafe { iter.assume_init() }
         });
-        Search {
-            iter,
-            _section: section::<V>(),
-            of: PhantomData,
-        }
+        Search { iter, _section: section::<V>(), of: PhantomData }
     }
 }
 
@@ -264,9 +254,9 @@ impl<K: Key, V> Iterator for Taken<'_, K, V> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let (first, end, value) = {
-            let mut all = self.0.begin(Some(()), |iter, set| unsafe {
-                sys::lath_interval_iter_all(iter, set)
-            });
+            let mut all = self
+                .0
+                .begin(Some(()), |iter, set| unsafe { sys::lath_interval_iter_all(iter, set) });
             let (first, end, value) = all.next()?;
             (first, end, value.stored().first())
         };
@@ -310,9 +300,8 @@ impl<K: Key, V: PartialEq> PartialEq for IntervalMap<K, V> {
         theirs.sort_by_key(|there| (there.0, there.1));
         ours.len() == theirs.len()
             && ours.iter().enumerate().all(|(at, one)| {
-                let same = theirs[at..]
-                    .iter()
-                    .take_while(|there| (there.0, there.1) == (one.0, one.1));
+                let same =
+                    theirs[at..].iter().take_while(|there| (there.0, there.1) == (one.0, one.1));
                 let found = same.into_iter().position(|there| *there.2 == *one.2);
                 found.map(|behind| theirs.swap(at, at + behind)).is_some()
             })

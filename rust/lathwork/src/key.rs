@@ -101,21 +101,13 @@ impl Key for char {
 
     fn into_word(self) -> u64 {
         let code = u32::from(self);
-        let gap = if code < SURROGATES.start {
-            0
-        } else {
-            SURROGATES.end - SURROGATES.start
-        };
+        let gap = if code < SURROGATES.start { 0 } else { SURROGATES.end - SURROGATES.start };
         (code - gap).into()
     }
 
     fn from_word(word: u64) -> char {
         let place = word as u32;
-        let gap = if place < SURROGATES.start {
-            0
-        } else {
-            SURROGATES.end - SURROGATES.start
-        };
+        let gap = if place < SURROGATES.start { 0 } else { SURROGATES.end - SURROGATES.start };
         char::from_u32(place + gap).expect("lathwork: the number of a char")
     }
 }
@@ -336,10 +328,7 @@ mod tests {
             assert_eq!(K::from_word(key.into_word()), key);
             before = Some(key.into_word());
         }
-        assert_eq!(
-            words::<K>(&(..)),
-            Some((K::FIRST.into_word(), K::LAST.into_word()))
-        );
+        assert_eq!(words::<K>(&(..)), Some((K::FIRST.into_word(), K::LAST.into_word())));
     }
 
     #[test]
@@ -353,12 +342,7 @@ mod tests {
         in_order(&[NonZeroU64::FIRST, NonZeroU64::new(5).unwrap()]);
         in_order(&[Duration::ZERO, Duration::from_nanos(u64::MAX)]);
         in_order(&[(0u32, 0u32), (0, u32::MAX), (1, 0), (u32::MAX, u32::MAX)]);
-        in_order(&[
-            (-1i8, true, -5i16),
-            (0, false, -7),
-            (0, false, 7),
-            (0, true, -9),
-        ]);
+        in_order(&[(-1i8, true, -5i16), (0, false, -7), (0, false, 7), (0, true, -9)]);
         in_order(&[((1u8, 2u8), 3u32), ((1, 3), 0)]);
         in_order(&['\0', 'a', '\u{d7ff}', '\u{e000}', char::MAX]);
         assert_eq!('\u{e000}'.into_word(), '\u{d7ff}'.into_word() + 1);
@@ -373,10 +357,7 @@ mod tests {
         assert_eq!(words(&(..3u8)), Some((0, 2)));
         assert_eq!(words(&(..0u8)), None);
         assert_eq!(words(&(5u8..5)), None);
-        assert_eq!(
-            words(&(Bound::Excluded(5u8), Bound::Included(6))),
-            Some((6, 6))
-        );
+        assert_eq!(words(&(Bound::Excluded(5u8), Bound::Included(6))), Some((6, 6)));
         assert_eq!(words(&(Bound::Excluded(255u8), Bound::Unbounded)), None);
         let mut used_up = 5u8..=5;
         used_up.next();

@@ -97,10 +97,7 @@ mod tests {
     fn one_that_is_alone_excludes_all() {
         struct Counts(UnsafeCell<[usize; 2]>, AtomicUsize);
         unsafe impl Sync for Counts {}
-        let (lock, counts) = (
-            Lock::new(),
-            Counts(UnsafeCell::new([0; 2]), AtomicUsize::new(0)),
-        );
+        let (lock, counts) = (Lock::new(), Counts(UnsafeCell::new([0; 2]), AtomicUsize::new(0)));
         thread::scope(|s| {
             for _ in 0..3 {
                 let (lock, counts) = (&lock, &counts);

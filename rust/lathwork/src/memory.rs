@@ -80,10 +80,7 @@ impl Options {
     /// Of a [`RangeAllocator`](crate::RangeAllocator): no arenas and no caches. Each policy holds
     /// exactly, and a wrong free is refused at once; calls take longer.
     pub fn exact(self) -> Self {
-        Options {
-            exact: true,
-            ..self
-        }
+        Options { exact: true, ..self }
     }
 
     fn flag(self, flag: sys::c_uint) -> Self {
@@ -95,10 +92,7 @@ impl Options {
 impl fmt::Debug for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Options")
-            .field(
-                "memory",
-                &self.memory.0.map(|allocator| allocator as *const _),
-            )
+            .field("memory", &self.memory.0.map(|allocator| allocator as *const _))
             .field("flags", &self.flags)
             .field("exact", &self.exact)
             .finish()
@@ -171,11 +165,7 @@ impl Reserve {
         memory: Memory,
         mut change: impl FnMut(&mut Reserve) -> Result<T, E>,
     ) -> Result<T, E> {
-        let mut reserve = Reserve {
-            memory,
-            blocks: [(ptr::null_mut(), 0); 8],
-            lacks: 0,
-        };
+        let mut reserve = Reserve { memory, blocks: [(ptr::null_mut(), 0); 8], lacks: 0 };
         loop {
             let done = change(&mut reserve);
             let lacks = core::mem::replace(&mut reserve.lacks, 0);
@@ -246,9 +236,9 @@ unsafe extern "C" fn alloc_block(ctx: *mut c_void, size: usize, align: usize) ->
         return reserve.take(size).cast();
     }
     match Layout::from_size_align(size, ALIGN) {
-        Ok(layout) if align <= ALIGN && size > 0 => memory
-            .alloc(layout)
-            .map_or(ptr::null_mut(), |block| block.as_ptr().cast()),
+        Ok(layout) if align <= ALIGN && size > 0 => {
+            memory.alloc(layout).map_or(ptr::null_mut(), |block| block.as_ptr().cast())
+        }
         _ => ptr::null_mut(),
     }
 }

@@ -180,12 +180,7 @@ mod tests {
     fn octets_are_in_order() {
         in_order([0, 1, 256, u128::MAX]);
         in_order([i64::MIN, -1, 0, 1, i64::MAX]);
-        in_order([
-            Duration::ZERO,
-            Duration::from_nanos(1),
-            Duration::from_secs(1),
-            Duration::MAX,
-        ]);
+        in_order([Duration::ZERO, Duration::from_nanos(1), Duration::from_secs(1), Duration::MAX]);
         in_order([(-5i8, 9u16), (-5, 300), (4, 0)]);
         let name = String::from;
         in_order([(1u64, name("")), (1, name("b")), (256, name("a"))]);

@@ -46,11 +46,7 @@ impl<K: Key, V> PointMap<K, V> {
 
     /// An empty map that is made as `options` says.
     pub fn try_with(options: Options) -> Result<Self, NoMemory> {
-        Ok(PointMap {
-            index: Index::new(sys::LATH_POINTS, &options)?,
-            options,
-            of: PhantomData,
-        })
+        Ok(PointMap { index: Index::new(sys::LATH_POINTS, &options)?, options, of: PhantomData })
     }
 
     /// The old name of [`new`](Self::new).
@@ -312,10 +308,7 @@ impl<K: Key, V> PointMap<K, V> {
     /// assert_eq!(map.range(2..).next().unwrap().0, 5);
     /// ```
     pub fn range(&self, keys: impl KeyRange<K>) -> Points<'_, K, V> {
-        Points {
-            scan: self.index.scan(words(&keys)),
-            of: PhantomData,
-        }
+        Points { scan: self.index.scan(words(&keys)), of: PhantomData }
     }
 }
 

@@ -79,11 +79,7 @@ impl RangeAllocator {
         options: Options,
     ) -> Result<Self, AllocError> {
         let (low, last) = words(&addresses).ok_or(AllocError::Invalid)?;
-        let flags = if options.exact {
-            sys::LATH_SPACE_NO_ARENAS
-        } else {
-            0
-        };
+        let flags = if options.exact { sys::LATH_SPACE_NO_ARENAS } else { 0 };
         let space = Handle::new(options.memory, |space: *mut Space, allocator| {
             let config = sys::lath_space_config {
                 size: mem::size_of::<sys::lath_space_config>(),
@@ -222,11 +218,7 @@ impl RangeAllocator {
     /// As [`alloc`](Self::alloc), freed when the result is dropped.
     pub fn hold(&self, size: u64, align: u64) -> Result<Held<'_>, AllocError> {
         let first = self.alloc(size, align)?;
-        Ok(Held {
-            of: self,
-            first,
-            size,
-        })
+        Ok(Held { of: self, first, size })
     }
 
     /// The number of addresses that are allocated.
@@ -239,20 +231,12 @@ impl RangeAllocator {
 
     /// The longest runs of allocated addresses, in order.
     pub fn taken(&self) -> Runs<'_> {
-        Runs {
-            of: self,
-            next: sys::lath_space_next,
-            from: Some(0),
-        }
+        Runs { of: self, next: sys::lath_space_next, from: Some(0) }
     }
 
     /// The longest runs of free addresses, in order.
     pub fn holes(&self) -> Runs<'_> {
-        Runs {
-            of: self,
-            next: sys::lath_space_next_free,
-            from: Some(0),
-        }
+        Runs { of: self, next: sys::lath_space_next_free, from: Some(0) }
     }
 
     /// Gives up what is cached for later allocations.

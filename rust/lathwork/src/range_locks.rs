@@ -96,11 +96,7 @@ impl<K: Key> RangeLocks<K> {
     pub fn try_with(usual: u64, deadlocks: bool) -> Result<Self, NoMemory> {
         let config = sys::lath_range_config {
             size: core::mem::size_of::<sys::lath_range_config>(),
-            flags: if deadlocks {
-                sys::LATH_RANGE_DEADLOCKS
-            } else {
-                0
-            },
+            flags: if deadlocks { sys::LATH_RANGE_DEADLOCKS } else { 0 },
             usual,
             buckets: 0,
             allocator: core::ptr::null(),
@@ -109,10 +105,7 @@ impl<K: Key> RangeLocks<K> {
         };
         let locks = boxed(sys::lath_range_locks::default());
         match unsafe { sys::lath_range_locks_init(locks.as_ptr(), &config) } {
-            0 => Ok(RangeLocks {
-                locks,
-                keys: PhantomData,
-            }),
+            0 => Ok(RangeLocks { locks, keys: PhantomData }),
             _ => {
                 unsafe { drop(Box::from_raw(locks.as_ptr())) }
                 Err(NoMemory)

@@ -382,10 +382,7 @@ impl<K: Key, V> RangeMap<K, V> {
     /// ```
     pub fn gaps(&self, keys: impl KeyRange<K>) -> Gaps<'_, K, V> {
         let range = words(&keys);
-        Gaps {
-            taken: self.overlapping(keys),
-            left: range,
-        }
+        Gaps { taken: self.overlapping(keys), left: range }
     }
 }
 

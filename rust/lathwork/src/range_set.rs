@@ -167,9 +167,7 @@ impl<K: Key> RangeSet<K> {
 
     /// The keys of this set that are not in the other one.
     pub fn difference<'a>(&'a self, other: &'a Self) -> Algebra<'a, K> {
-        Algebra::new(self.map.iter(), other.map.iter(), |one, other| {
-            one && !other
-        })
+        Algebra::new(self.map.iter(), other.map.iter(), |one, other| one && !other)
     }
 
     /// The keys that are in exactly one of the sets.

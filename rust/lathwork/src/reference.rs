@@ -36,11 +36,7 @@ pub struct Ref<'a, V> {
 impl<V> Ref<'_, V> {
     /// `stored` is in an index, or was when `section` had begun already; with a section it is in a node.
     pub(crate) fn new(stored: Stored, section: Option<Section>) -> Self {
-        Ref {
-            stored,
-            section,
-            of: PhantomData,
-        }
+        Ref { stored, section, of: PhantomData }
     }
 
     pub(crate) fn stored(&self) -> &Stored {
@@ -79,11 +75,7 @@ impl<T> BytesPart<'_, T> {
     /// `part` is in an entry of a map, or was when `section` had begun already, and the lifetime is
     /// within that of the map.
     pub(crate) unsafe fn new(part: *const T, section: Section) -> Self {
-        BytesPart {
-            part,
-            _section: section,
-            of: PhantomData,
-        }
+        BytesPart { part, _section: section, of: PhantomData }
     }
 }
 
@@ -113,11 +105,7 @@ pub struct BytesRef<'a, K, V> {
 impl<'a, K, V> BytesRef<'a, K, V> {
     /// `word` is in a set, or was when `section` had begun already.
     pub(crate) fn new(word: u64, section: Section) -> Self {
-        BytesRef {
-            word,
-            section,
-            of: PhantomData,
-        }
+        BytesRef { word, section, of: PhantomData }
     }
 
     pub(crate) fn into_parts(self) -> (BytesPart<'a, K>, BytesPart<'a, V>) {

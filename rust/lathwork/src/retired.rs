@@ -31,10 +31,7 @@ struct Queue {
 }
 
 impl Queue {
-    const EMPTY: Queue = Queue {
-        first: ptr::null_mut(),
-        last: ptr::null_mut(),
-    };
+    const EMPTY: Queue = Queue { first: ptr::null_mut(), last: ptr::null_mut() };
 
     /// Appends a stack, the newest node of which is `newest`.
     ///
@@ -184,11 +181,7 @@ pub(crate) struct Nodes<V> {
 
 impl<V> Nodes<V> {
     pub(crate) fn new(first: *mut Header, memory: Option<Memory>) -> Self {
-        Nodes {
-            first,
-            memory,
-            of: PhantomData,
-        }
+        Nodes { first, memory, of: PhantomData }
     }
 }
 

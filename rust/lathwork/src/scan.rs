@@ -22,12 +22,7 @@ pub(crate) struct Ahead<T> {
 
 impl<T: Copy + Default> Ahead<T> {
     pub(crate) fn new() -> Self {
-        Ahead {
-            items: [T::default(); AHEAD],
-            at: 0,
-            copied: 0,
-            all: false,
-        }
+        Ahead { items: [T::default(); AHEAD], at: 0, copied: 0, all: false }
     }
 
     /// The next item. If need be `scan` copies at most `AHEAD` and returns how many. None: there is
@@ -97,11 +92,7 @@ impl<'a, V> Scan<'a, V> {
         // SAFETY: it was copied, and its words are still there.
         let stored = unsafe { Stored::of::<V>(&item, self.index.copied()) };
         // the scan's section began before the item was read
-        Some((
-            item.key,
-            last_of(&item),
-            Ref::new(stored, self.index.section()),
-        ))
+        Some((item.key, last_of(&item), Ref::new(stored, self.index.section())))
     }
 }
 
@@ -121,9 +112,7 @@ impl<'a, V> Iterator for Scan<'a, V> {
         let item = self.front.next(scan).filter(|item| item.key <= last);
         // behind the range: what is cut of it meanwhile is not seen as another one
         let next = item.and_then(|item| last_of(&item).checked_add(1));
-        self.keys = next
-            .map(|next| (next, last))
-            .filter(|keys| keys.0 <= keys.1);
+        self.keys = next.map(|next| (next, last)).filter(|keys| keys.0 <= keys.1);
         self.entry(item?)
     }
 }
@@ -140,9 +129,7 @@ impl<V> DoubleEndedIterator for Scan<'_, V> {
         };
         let item = self.back.next(scan).filter(|item| item.key >= from);
         let before = item.and_then(|item| item.key.checked_sub(1));
-        self.keys = before
-            .map(|before| (from, before))
-            .filter(|keys| keys.0 <= keys.1);
+        self.keys = before.map(|before| (from, before)).filter(|keys| keys.0 <= keys.1);
         self.entry(item?)
     }
 }

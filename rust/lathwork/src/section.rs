@@ -37,10 +37,7 @@ pub(crate) fn this_thread() -> &'static sys::lathwork_sys_thread {
 /// If this thread is in a section: it would wait for itself.
 pub(crate) fn may_wait() {
     let sections = this_thread().sections.get();
-    assert!(
-        sections == 0,
-        "lathwork: this thread has a Ref, and would wait for itself"
-    );
+    assert!(sections == 0, "lathwork: this thread has a Ref, and would wait for itself");
 }
 
 /// Waits until no thread has a [`Ref`](crate::Ref) to a value in its own memory, or an iterator over such,
@@ -76,9 +73,7 @@ impl Section {
     pub(crate) fn enter() -> Section {
         // SAFETY: it may be called at any time.
         unsafe { sys::lathwork_sys_enter() };
-        Section {
-            of_this_thread: PhantomData,
-        }
+        Section { of_this_thread: PhantomData }
     }
 }
 
@@ -100,9 +95,7 @@ impl InSection {
     pub(crate) fn begun() -> InSection {
         let sections = &this_thread().sections;
         sections.set(sections.get() + 1);
-        InSection {
-            of_this_thread: PhantomData,
-        }
+        InSection { of_this_thread: PhantomData }
     }
 }
 

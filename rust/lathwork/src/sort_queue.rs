@@ -131,13 +131,7 @@ impl<T> SortQueue<T> {
         }
         // SAFETY: the slots are initialised; they have the layout that frees them.
         let made = unsafe {
-            make_queue(
-                slots.cast(),
-                mem::size_of::<Slot<T>>(),
-                requests,
-                order,
-                &options,
-            )
+            make_queue(slots.cast(), mem::size_of::<Slot<T>>(), requests, order, &options)
         };
         match made {
             Ok((queue, layout)) => Ok(SortQueue {
@@ -314,23 +308,11 @@ unsafe fn make_queue(
 ) -> Result<(NonNull<sys::lath_sortq>, Layout), NoMemory> {
     let config = sys::lath_sortq_config {
         size: mem::size_of::<sys::lath_sortq_config>(),
-        engine: if order == Order::Arrival {
-            sys::LATH_SORTQ_FIFO
-        } else {
-            sys::LATH_SORTQ_HYBRID
-        },
-        flags: if order == Order::Lowest {
-            sys::LATH_SORTQ_LOWEST
-        } else {
-            0
-        },
+        engine: if order == Order::Arrival { sys::LATH_SORTQ_FIFO } else { sys::LATH_SORTQ_HYBRID },
+        flags: if order == Order::Lowest { sys::LATH_SORTQ_LOWEST } else { 0 },
         simd: sys::LATH_SIMD_BEST,
     };
-    let mut pool = sys::lath_request_pool {
-        base: ptr::null_mut(),
-        stride: 0,
-        count: 0,
-    };
+    let mut pool = sys::lath_request_pool { base: ptr::null_mut(), stride: 0, count: 0 };
     let first = slots.as_ptr().cast();
     let result = sys::lath_request_pool_init(&mut pool, first, stride as u64, count);
     assert!(result == 0, "lathwork: pool_init returned {result}");

@@ -47,10 +47,7 @@ impl Kind for u64 {
     type Arg = u64;
     const KIND: sys::c_int = c::LATH_STORE_NUMBERS;
     fn key(arg: &u64) -> c::lath_store_key {
-        c::lath_store_key {
-            data: ptr::null(),
-            n: *arg,
-        }
+        c::lath_store_key { data: ptr::null(), n: *arg }
     }
     unsafe fn owned(key: &c::lath_store_key) -> u64 {
         key.n
@@ -157,14 +154,7 @@ impl Default for StoreOptions {
 impl StoreOptions {
     /// No limit, huge pages.
     pub fn new() -> Self {
-        StoreOptions {
-            flags: 0,
-            pages: Pages::Huge,
-            limit: 0,
-            reserve: 0,
-            prefault: 0,
-            numa: None,
-        }
+        StoreOptions { flags: 0, pages: Pages::Huge, limit: 0, reserve: 0, prefault: 0, numa: None }
     }
 
     fn with(mut self, flag: sys::c_uint) -> Self {
@@ -262,9 +252,7 @@ impl StoreOptions {
             limit: self.limit,
             reserve: self.reserve,
             prefault: self.prefault,
-            numa: numa
-                .as_ref()
-                .map_or(ptr::null(), |numa| numa.as_ptr().cast()),
+            numa: numa.as_ref().map_or(ptr::null(), |numa| numa.as_ptr().cast()),
             rcu: match spec.as_bytes().starts_with(b"shm:") {
                 true => ptr::null(), // it has its own
                 false => rcu(),
@@ -333,12 +321,7 @@ impl<K: StoreKey> Copy for StoreRange<'_, K> {}
 impl<'a, K: StoreKey> StoreRange<'a, K> {
     /// All keys, in ascending order.
     pub fn all() -> Self {
-        StoreRange {
-            from: None,
-            to: None,
-            prefix: None,
-            backward: false,
-        }
+        StoreRange { from: None, to: None, prefix: None, backward: false }
     }
 
     /// From this key on.
@@ -422,10 +405,7 @@ impl<'a, K: StoreKey> Reading<'a, K> {
     fn begin(store: &'a Store<K>) -> Self {
         // SAFETY: the store is open.
         unsafe { c::lath_store_read_begin(store.raw()) };
-        Reading {
-            store,
-            _thread: InSection::begun(),
-        }
+        Reading { store, _thread: InSection::begun() }
     }
 }
 
@@ -649,11 +629,7 @@ impl<K: StoreKey> Store<K> {
             }
             0
         }
-        let mut data = Call {
-            f,
-            value: Vec::new(),
-            panic: None,
-        };
+        let mut data = Call { f, value: Vec::new(), panic: None };
         let arg = (&mut data as *mut Call<F>).cast();
         // SAFETY: the function gets what it expects, and returns no panic.
         let result = unsafe { c::lath_store_update(self.raw(), K::key(key), Some(call::<F>), arg) };
@@ -669,11 +645,7 @@ impl<K: StoreKey> Store<K> {
         // SAFETY: the library copies the range.
         let begin = |range| unsafe { c::lath_store_iter_begin(self.raw(), range, &mut iter) };
         done(range.raw(begin).into())?;
-        Ok(StoreEntries {
-            iter,
-            store: PhantomData,
-            _thread: InSection::begun(),
-        })
+        Ok(StoreEntries { iter, store: PhantomData, _thread: InSection::begun() })
     }
 
     /// The number of entries in a range. Visits them.

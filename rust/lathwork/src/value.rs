@@ -148,10 +148,7 @@ impl Stored {
         if !long::<V>(copied) {
             return Stored::word(item.value);
         }
-        let (from, mut stored) = (
-            item.value as usize as *const u64,
-            Stored(MaybeUninit::uninit()),
-        );
+        let (from, mut stored) = (item.value as usize as *const u64, Stored(MaybeUninit::uninit()));
         ptr::copy_nonoverlapping(from, stored.place(), value_size::<V>() / 8);
         stored
     }
@@ -204,11 +201,7 @@ impl Stored {
 
 /// The bytes of a word that hold its lowest bits; those of more than a word begin there.
 fn low_bytes(word: *const u64, size: usize) -> *const u8 {
-    let first = if cfg!(target_endian = "big") && size < 8 {
-        8 - size
-    } else {
-        0
-    };
+    let first = if cfg!(target_endian = "big") && size < 8 { 8 - size } else { 0 };
     word.cast::<u8>().wrapping_add(first)
 }
 
@@ -234,10 +227,7 @@ pub(crate) fn into_node<V>(value: V, memory: &Memory) -> Result<u64, V> {
         Err(NoMemory) => return Err(value),
     };
     let header = Header {
-        head: sys::lath_rcu_head {
-            next: ptr::null_mut(),
-            func: None,
-        },
+        head: sys::lath_rcu_head { next: ptr::null_mut(), func: None },
         next: ptr::null_mut(),
         uses: AtomicUsize::new(1),
     };
@@ -381,11 +371,7 @@ impl<V> Owned<V> {
     ///
     /// The value of the node is the caller's, and with a memory the node too.
     pub(crate) unsafe fn new(node: *mut Header, memory: Option<Memory>) -> Self {
-        Owned {
-            node,
-            memory,
-            of: PhantomData,
-        }
+        Owned { node, memory, of: PhantomData }
     }
 }
 

@@ -57,9 +57,7 @@ type Pairs = Vec<(Vec<u8>, u32)>;
 type Parts<'a> = (BytesPart<'a, Vec<u8>>, BytesPart<'a, u32>);
 
 fn pairs<'a>(entries: impl Iterator<Item = Parts<'a>>) -> Pairs {
-    entries
-        .map(|(key, value)| ((*key).clone(), *value))
-        .collect()
+    entries.map(|(key, value)| ((*key).clone(), *value)).collect()
 }
 
 fn of_model<'a>(entries: impl Iterator<Item = (&'a Vec<u8>, &'a u32)>) -> Pairs {
@@ -68,10 +66,7 @@ fn of_model<'a>(entries: impl Iterator<Item = (&'a Vec<u8>, &'a u32)>) -> Pairs 
 
 fn check_range(map: &BytesMap<Vec<u8>, u32>, model: &BTreeMap<Vec<u8>, u32>, a: &[u8], b: &[u8]) {
     let (a, b) = (a.min(b).to_vec(), a.max(b).to_vec());
-    assert_eq!(
-        pairs(map.range(a.clone()..b.clone())),
-        of_model(model.range(a.clone()..b.clone()))
-    );
+    assert_eq!(pairs(map.range(a.clone()..b.clone())), of_model(model.range(a.clone()..b.clone())));
     let bounds = (Bound::Excluded(a.clone()), Bound::Included(b.clone()));
     if a < b {
         let back = of_model(model.range(bounds.clone()).rev());
@@ -79,10 +74,7 @@ fn check_range(map: &BytesMap<Vec<u8>, u32>, model: &BTreeMap<Vec<u8>, u32>, a: 
     }
     let one = |found: Option<lathwork::BytesRef<'_, Vec<u8>, u32>>| found.map(|entry| *entry);
     let ceiling = model.range(a.clone()..).next().map(|(_, &value)| value);
-    let floor = model
-        .range(..=a.clone())
-        .next_back()
-        .map(|(_, &value)| value);
+    let floor = model.range(..=a.clone()).next_back().map(|(_, &value)| value);
     assert_eq!((one(map.ceiling(&a)), one(map.floor(&a))), (ceiling, floor));
     let begin = of_model(model.iter().filter(|(key, _)| key.starts_with(&a)));
     assert_eq!(pairs(map.prefix(&a)), begin);
@@ -168,9 +160,8 @@ proptest! {
 
 #[test]
 fn from_both_ends() {
-    let map: BytesMap<[u8; 2], u32> = (0..300u32)
-        .map(|n| ([(n / 256) as u8, n as u8], n))
-        .collect();
+    let map: BytesMap<[u8; 2], u32> =
+        (0..300u32).map(|n| ([(n / 256) as u8, n as u8], n)).collect();
     for seed in 0..60u32 {
         let (mut all, mut random) = (map.range([0, 10]..[1, 10]), seed);
         let (mut low, mut high) = (10, 265);
@@ -201,9 +192,8 @@ fn drops_by_threads() {
             s.spawn(move || {
                 let mut random = thread;
                 for _ in 0..8000 {
-                    random = random
-                        .wrapping_mul(6364136223846793005)
-                        .wrapping_add(1442695040888963407);
+                    random =
+                        random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
                     let n = (random >> 33) % 300;
                     let key = format!("a key with a long beginning {n}");
                     match random >> 62 {
@@ -233,9 +223,7 @@ fn drops_by_threads() {
     map.retain(|_, value| value.0 % 2 == 0);
     map.clear();
     assert!(map.is_empty());
-    map.insert(String::new(), Counted::new(1, &alive))
-        .ok()
-        .unwrap();
+    map.insert(String::new(), Counted::new(1, &alive)).ok().unwrap();
     drop(map);
     assert_eq!(alive.load(SeqCst), 0);
 }
@@ -243,9 +231,8 @@ fn drops_by_threads() {
 #[test]
 fn keys_and_values_outlive_their_iterator() {
     let alive = Arc::new(AtomicUsize::new(0));
-    let map: BytesMap<String, Counted<u64>> = (0..5)
-        .map(|n| (n.to_string(), Counted::new(n, &alive)))
-        .collect();
+    let map: BytesMap<String, Counted<u64>> =
+        (0..5).map(|n| (n.to_string(), Counted::new(n, &alive))).collect();
     let (key, value) = map.iter().nth(1).unwrap();
     let copy = value.clone();
     drop(value);
@@ -278,11 +265,7 @@ fn only_keys_or_values() {
         (0..5).map(entry).collect()
     };
     let map = make();
-    assert!(map
-        .keys()
-        .rev()
-        .map(|key| (*key).clone())
-        .eq(["4", "3", "2", "1", "0"]));
+    assert!(map.keys().rev().map(|key| (*key).clone()).eq(["4", "3", "2", "1", "0"]));
     assert!(map.values().map(|value| value.0).eq(0..5));
     assert!(map.into_keys().eq(["0", "1", "2", "3", "4"]));
     assert_eq!(alive.load(SeqCst), 0);
@@ -297,9 +280,8 @@ fn only_keys_or_values() {
 fn a_panic_while_the_map_ends() {
     for removed in [0, 5, 20] {
         let alive = Arc::new(AtomicUsize::new(0));
-        let map: BytesMap<String, Counted<u64>> = (0..40)
-            .map(|n| (n.to_string(), Counted::bomb(n, &alive, n == 7)))
-            .collect();
+        let map: BytesMap<String, Counted<u64>> =
+            (0..40).map(|n| (n.to_string(), Counted::bomb(n, &alive, n == 7))).collect();
         for n in 0..removed {
             map.remove(n.to_string().as_str());
         }

@@ -64,10 +64,7 @@ fn ranges<V: Copy + PartialEq + std::fmt::Debug>(steps: &[(u8, u8, u8)], make: f
         }
         assert_eq!(copies, nodes);
     }
-    let high = (
-        copies.split_off(100).unwrap(),
-        nodes.split_off(100).unwrap(),
-    );
+    let high = (copies.split_off(100).unwrap(), nodes.split_off(100).unwrap());
     assert_eq!(high.0, high.1);
     assert_eq!(copies.take_starting(7), nodes.take_starting(7));
     copies.verify().unwrap();
@@ -95,10 +92,7 @@ proptest! {
 
 #[test]
 fn a_value_is_read_as_one() {
-    let (map, stop) = (
-        PointMap::<u32, [u64; 8]>::of_copies(),
-        AtomicBool::new(false),
-    );
+    let (map, stop) = (PointMap::<u32, [u64; 8]>::of_copies(), AtomicBool::new(false));
     std::thread::scope(|s| {
         for thread in 0..2u64 {
             let (map, stop) = (&map, &stop);

@@ -87,8 +87,7 @@ impl Model {
 
     fn all(&self) -> Vec<(RangeInclusive<u32>, u8)> {
         let all = self.0.iter();
-        all.map(|(&first, &(last, value))| (first..=last, value))
-            .collect()
+        all.map(|(&first, &(last, value))| (first..=last, value)).collect()
     }
 }
 
@@ -98,20 +97,13 @@ fn check_whole<V: Clone + PartialEq>(
     model: &Model,
     number: fn(&V) -> u8,
 ) {
-    let mut back: Vec<_> = map
-        .iter()
-        .rev()
-        .map(|(keys, v)| (keys, number(&v)))
-        .collect();
+    let mut back: Vec<_> = map.iter().rev().map(|(keys, v)| (keys, number(&v))).collect();
     back.reverse();
     assert_eq!(back, model.all());
     let copy = map.clone();
     assert!(copy == map);
     map.verify().unwrap();
-    let owned: Vec<_> = map
-        .into_iter()
-        .map(|(keys, value)| (keys, number(&value)))
-        .collect();
+    let owned: Vec<_> = map.into_iter().map(|(keys, value)| (keys, number(&value))).collect();
     assert_eq!(owned, model.all());
     drop(copy);
 }
@@ -125,9 +117,7 @@ fn play<V: Clone + PartialEq>(steps: &[Step], make: impl Fn(u8) -> V, number: fn
                 model.insert(&range(*first, *more), *value);
             }
             Step::Merged(first, more, value) => {
-                map.insert_merged(range(*first, *more), make(*value))
-                    .ok()
-                    .unwrap();
+                map.insert_merged(range(*first, *more), make(*value)).ok().unwrap();
                 model.merged(&range(*first, *more), *value);
             }
             Step::Remove(first, more) => {
@@ -155,10 +145,7 @@ fn play<V: Clone + PartialEq>(steps: &[Step], make: impl Fn(u8) -> V, number: fn
             Step::Append(more) => {
                 let mut other = RangeMap::new();
                 for (first, more, value) in more {
-                    other
-                        .insert(range(*first, *more), make(*value))
-                        .ok()
-                        .unwrap();
+                    other.insert(range(*first, *more), make(*value)).ok().unwrap();
                 }
                 for (keys, value) in &other {
                     model.insert(&keys, number(&value));
@@ -167,10 +154,7 @@ fn play<V: Clone + PartialEq>(steps: &[Step], make: impl Fn(u8) -> V, number: fn
                 assert!(other.is_empty());
             }
         }
-        let seen: Vec<_> = map
-            .iter()
-            .map(|(keys, value)| (keys, number(&value)))
-            .collect();
+        let seen: Vec<_> = map.iter().map(|(keys, value)| (keys, number(&value))).collect();
         assert_eq!(seen, model.all());
     }
     check_whole(map, &model, number);
@@ -248,10 +232,7 @@ proptest! {
 fn all_keys_of_64_bits() {
     let map = RangeMap::<u64, String>::new();
     let refused = map.insert(.., "all".to_string()).unwrap_err();
-    assert_eq!(
-        (refused.reason, refused.value.as_str()),
-        (lathwork::Reason::TooLong, "all")
-    );
+    assert_eq!((refused.reason, refused.value.as_str()), (lathwork::Reason::TooLong, "all"));
     map.insert(1.., "high".to_string()).unwrap();
     map.insert_merged(0..=0, "high".to_string()).unwrap(); // together they would be too long
     assert_eq!(map.len(), 2);
@@ -265,10 +246,7 @@ fn all_keys_of_64_bits() {
     #[allow(clippy::reversed_empty_ranges)]
     let empty = 5..=4;
     map.remove(empty.clone()).unwrap();
-    assert_eq!(
-        map.overlapping(empty.clone()).count() + map.gaps(empty).count(),
-        0
-    );
+    assert_eq!(map.overlapping(empty.clone()).count() + map.gaps(empty).count(), 0);
 }
 
 /// Each key has a value that was inserted over it, and no value is lost or dropped twice.
@@ -291,10 +269,7 @@ fn by_threads() {
                         2 => drop(map.remove_covering(first)),
                         3 => drop(map.try_insert(keys, Counted::new(thread, alive))),
                         4 => drop(map.pop_first()),
-                        5 => map
-                            .insert_merged(keys, Counted::new(thread, alive))
-                            .ok()
-                            .unwrap(),
+                        5 => map.insert_merged(keys, Counted::new(thread, alive)).ok().unwrap(),
                         _ => map.insert(keys, Counted::new(thread, alive)).ok().unwrap(),
                     }
                 }

@@ -18,12 +18,7 @@ struct Counted {
 impl Counted {
     fn new(alive: &Arc<AtomicUsize>, value: u64) -> Self {
         alive.fetch_add(1, SeqCst);
-        Counted {
-            alive: alive.clone(),
-            value,
-            check: !value,
-            bomb: false,
-        }
+        Counted { alive: alive.clone(), value, check: !value, bomb: false }
     }
 }
 
@@ -49,8 +44,7 @@ fn at_the_end_of_the_map() {
     let alive = Arc::new(AtomicUsize::new(0));
     let mut map = RangeMap::new();
     for i in 0..1000 {
-        map.insert(10 * i..=10 * i + 5, Counted::new(&alive, i))
-            .unwrap();
+        map.insert(10 * i..=10 * i + 5, Counted::new(&alive, i)).unwrap();
     }
     assert!(map.try_insert(13..=13, Counted::new(&alive, 13)).is_err());
     assert_eq!(alive.load(SeqCst), 1000);
@@ -186,11 +180,7 @@ fn of_bytes() {
             for i in 0..n {
                 let mut value = Counted::new(&alive, i);
                 value.bomb = i == bomb;
-                let before = if i % 2 == 0 {
-                    "a"
-                } else {
-                    "eight bytes and more: "
-                };
+                let before = if i % 2 == 0 { "a" } else { "eight bytes and more: " };
                 map.insert(format!("{before}{i}"), value).unwrap();
             }
             assert_eq!(alive.load(SeqCst) as u64, n);
@@ -223,9 +213,8 @@ fn by_threads() {
                 start.wait();
                 let mut random = thread + 1;
                 for _ in 0..20000 {
-                    random = random
-                        .wrapping_mul(6364136223846793005)
-                        .wrapping_add(1442695040888963407);
+                    random =
+                        random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
                     let key = (random >> 33) % 500;
                     if random >> 63 == 0 {
                         let _ = map.try_insert(4 * key..=4 * key + 2, Counted::new(alive, key));
@@ -241,10 +230,7 @@ fn by_threads() {
         start.wait();
         for round in 0..20000u64 {
             if let Some(value) = map.get(round % 2000) {
-                assert_eq!(
-                    (value.value, value.check),
-                    (round % 2000 / 4, !(round % 2000 / 4))
-                );
+                assert_eq!((value.value, value.check), (round % 2000 / 4, !(round % 2000 / 4)));
             }
             if round % 1000 == 0 {
                 let mut last = None;

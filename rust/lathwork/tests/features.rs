@@ -15,17 +15,11 @@ mod with_serde {
         let bytes = BytesMap::from([("b".to_string(), [1, 2]), ("a".to_string(), [3, 4])]);
         let text = to_string(&bytes).unwrap();
         assert_eq!(text, r#"{"a":[3,4],"b":[1,2]}"#);
-        assert_eq!(
-            from_str::<BytesMap<String, [i32; 2]>>(&text).unwrap(),
-            bytes
-        );
+        assert_eq!(from_str::<BytesMap<String, [i32; 2]>>(&text).unwrap(), bytes);
 
         let ranges = RangeMap::from([(1u8..5, 'x'), (5..9, 'y')]);
         let text = to_string(&ranges).unwrap();
-        assert_eq!(
-            text,
-            r#"[[{"first":1,"last":4},"x"],[{"first":5,"last":8},"y"]]"#
-        );
+        assert_eq!(text, r#"[[{"first":1,"last":4},"x"],[{"first":5,"last":8},"y"]]"#);
         assert_eq!(from_str::<RangeMap<u8, char>>(&text).unwrap(), ranges);
 
         let set = RangeSet::<i32>::new();
@@ -40,18 +34,13 @@ mod with_serde {
         let text = to_string(&intervals).unwrap();
         assert!(text.contains(r#"[{"first":2,"last":3},false]"#), "{text}");
         let read: IntervalMap<u8, bool> = from_str(&text).unwrap();
-        assert_eq!(
-            (read.len(), read.stab(3).count(), read.stab(7).count()),
-            (2, 2, 1)
-        );
+        assert_eq!((read.len(), read.stab(3).count(), read.stab(7).count()), (2, 2, 1));
     }
 
     #[test]
     fn what_was_not_written_is_refused() {
         let overlap = r#"[[{"first":1,"last":4},1],[{"first":4,"last":8},2]]"#;
-        let error = from_str::<RangeMap<u8, u8>>(overlap)
-            .unwrap_err()
-            .to_string();
+        let error = from_str::<RangeMap<u8, u8>>(overlap).unwrap_err().to_string();
         assert!(error.contains("overlaps 1..=4"), "{error}");
         let all = r#"[[{"first":0,"last":18446744073709551615},1]]"#;
         let error = from_str::<RangeMap<u64, u8>>(all).unwrap_err().to_string();
@@ -67,10 +56,7 @@ mod with_serde {
             (r#"[{"start":0,"end":9}]"#, "unknown field `start`"),
             (r#"[{"first":0}]"#, "missing field `last`"),
             (r#"[{"last":9}]"#, "missing field `first`"),
-            (
-                r#"[{"first":0,"last":9,"first":0}]"#,
-                "duplicate field `first`",
-            ),
+            (r#"[{"first":0,"last":9,"first":0}]"#, "duplicate field `first`"),
             (r#"[{"first":0,"last":300}]"#, "300"),
             (r#"[{"first":9,"last":0}]"#, "the range is empty"),
             (r#"[[0]]"#, "its first and its last key"),
@@ -93,23 +79,17 @@ mod with_rayon {
 
     #[test]
     fn threads_fill_maps() {
-        let map: PointMap<u32, String> = (0..5000u32)
-            .into_par_iter()
-            .map(|n| (n, n.to_string()))
-            .collect();
+        let map: PointMap<u32, String> =
+            (0..5000u32).into_par_iter().map(|n| (n, n.to_string())).collect();
         assert_eq!(map.len(), 5000);
-        let sum: u64 = map
-            .into_par_iter()
-            .map(|(key, text)| u64::from(key) + text.len() as u64)
-            .sum();
+        let sum: u64 =
+            map.into_par_iter().map(|(key, text)| u64::from(key) + text.len() as u64).sum();
         assert_eq!(sum, 4999 * 2500 + 10 + 180 + 2700 + 16000);
         let map = BytesMap::new();
         (&map).par_extend((0..1000u32).into_par_iter().map(|n| (n.to_be_bytes(), n)));
         assert_eq!(map.into_par_iter().map(|(_, n)| n).max(), Some(999));
-        let map: RangeMap<u32, String> = (0..1000u32)
-            .into_par_iter()
-            .map(|n| (2 * n..2 * n + 2, n.to_string()))
-            .collect();
+        let map: RangeMap<u32, String> =
+            (0..1000u32).into_par_iter().map(|n| (2 * n..2 * n + 2, n.to_string())).collect();
         assert_eq!((map.len(), map.gaps(..2000).count()), (1000, 0));
         assert_eq!(map.into_par_iter().count(), 1000);
         let map: IntervalMap<u32, u32> = (0..1000u32).into_par_iter().map(|n| (0..=n, n)).collect();

@@ -94,11 +94,7 @@ fn counted(program: impl FnOnce(Options, &'static Counting) -> isize) {
     let memory = Counting::new(usize::MAX, 0);
     let before = REQUESTS.with(Cell::get);
     let most = program(Options::new().memory(memory), memory);
-    assert_eq!(
-        REQUESTS.with(Cell::get),
-        before,
-        "memory of another allocator"
-    );
+    assert_eq!(REQUESTS.with(Cell::get), before, "memory of another allocator");
     assert!(most > 0);
     memory.all_back();
 }
@@ -127,10 +123,8 @@ fn every_byte_of_points() {
 #[test]
 fn every_byte_of_ranges() {
     counted(|options, memory| {
-        let (map, set) = (
-            RangeMap::try_with(options).unwrap(),
-            RangeSet::try_with(options).unwrap(),
-        );
+        let (map, set) =
+            (RangeMap::try_with(options).unwrap(), RangeSet::try_with(options).unwrap());
         for key in 0..2000u64 {
             map.insert(10 * key..10 * key + 20, [key; 5]).ok().unwrap();
             map.remove(10 * key + 3..10 * key + 5).unwrap();
@@ -229,10 +223,7 @@ fn points_without_memory() {
                 }
             }
             if n % 3 == 0 {
-                assert_eq!(
-                    map.remove(n % 256).map(|old| old.0),
-                    model.remove(&(n % 256))
-                );
+                assert_eq!(map.remove(n % 256).map(|old| old.0), model.remove(&(n % 256)));
             }
         }
         match map.split_off(100) {
@@ -267,10 +258,7 @@ fn ranges_without_memory() {
             match map.insert(range, Counted::new(n as u32, alive)) {
                 Ok(()) => keys[first..first + size].fill(Some(n as u32)),
                 Err(refused) => {
-                    assert_eq!(
-                        (refused.reason, refused.value.0),
-                        (Reason::NoMemory, n as u32)
-                    );
+                    assert_eq!((refused.reason, refused.value.0), (Reason::NoMemory, n as u32));
                     all = false;
                 }
             }

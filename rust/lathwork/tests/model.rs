@@ -48,10 +48,7 @@ impl Model {
     }
 
     fn overlapping(&self, keys: RangeInclusive<u64>) -> Vec<(RangeInclusive<u64>, u32)> {
-        let all = self
-            .0
-            .iter()
-            .map(|(&first, &(last, value))| (first..=last, value));
+        let all = self.0.iter().map(|(&first, &(last, value))| (first..=last, value));
         all.filter(|(r, _)| !keys.is_empty() && r.start() <= keys.end() && keys.start() <= r.end())
             .collect()
     }
@@ -92,22 +89,13 @@ fn look<V: Number>(step: &Step, map: &RangeMap<u64, V>, model: &Model) {
             assert_eq!(map.contains_key(key), model.at(key).is_some());
         }
         Step::Overlapping(a, b) => {
-            let seen: Vec<_> = map
-                .overlapping(a..=b)
-                .map(|(r, v)| (r, v.number()))
-                .collect();
+            let seen: Vec<_> = map.overlapping(a..=b).map(|(r, v)| (r, v.number())).collect();
             assert_eq!(seen, model.overlapping(a..=b));
         }
         Step::Neighbours(key) => {
             let entry = |(&first, &(last, value)): (&u64, &(u64, u32))| (first..=last, value);
-            assert_eq!(
-                copied(map.ceiling(key)),
-                model.0.range(key..).next().map(entry)
-            );
-            assert_eq!(
-                copied(map.floor(key)),
-                model.0.range(..=key).next_back().map(entry)
-            );
+            assert_eq!(copied(map.ceiling(key)), model.0.range(key..).next().map(entry));
+            assert_eq!(copied(map.floor(key)), model.0.range(..=key).next_back().map(entry));
         }
         _ => unreachable!(),
     }
@@ -133,19 +121,13 @@ fn play<V: Number + Clone>(steps: &[Step], make: fn(u32) -> V) {
                 }
             }
             Step::Remove(first) => {
-                let was = model
-                    .0
-                    .remove(&first)
-                    .map(|(last, value)| (first..=last, value));
+                let was = model.0.remove(&first).map(|(last, value)| (first..=last, value));
                 assert_eq!(copied(map.remove_starting(first)), was);
             }
             Step::Replace(first, value) => {
                 let there = model.0.get_mut(&first);
                 let was = there.map(|entry| std::mem::replace(&mut entry.1, value));
-                assert_eq!(
-                    map.replace(first, make(value)).ok().map(|old| old.number()),
-                    was
-                );
+                assert_eq!(map.replace(first, make(value)).ok().map(|old| old.number()), was);
             }
             Step::Take(first) => {
                 let was = model.0.remove(&first);
@@ -157,10 +139,7 @@ fn play<V: Number + Clone>(steps: &[Step], make: fn(u32) -> V) {
             _ => look(step, &map, &model),
         }
     }
-    let all: Vec<_> = map
-        .iter()
-        .map(|(range, value)| (range, value.number()))
-        .collect();
+    let all: Vec<_> = map.iter().map(|(range, value)| (range, value.number())).collect();
     assert_eq!(all, model.overlapping(0..=u64::MAX));
     assert_eq!(map.len(), model.0.len());
     assert_eq!(map.is_empty(), model.0.is_empty());
@@ -319,26 +298,17 @@ fn what_is_refused() {
     let map = RangeMap::new();
     #[allow(clippy::reversed_empty_ranges)]
     let empty = 5..=4;
-    assert_eq!(
-        map.insert(empty.clone(), 1u8).unwrap_err().reason,
-        Reason::Empty
-    );
+    assert_eq!(map.insert(empty.clone(), 1u8).unwrap_err().reason, Reason::Empty);
     let refused = map.insert(0..=u64::MAX, 2u8).unwrap_err();
     assert_eq!((refused.reason, refused.value), (Reason::TooLong, 2));
     map.insert(1..=u64::MAX, 3).unwrap();
-    assert_eq!(
-        map.get_key_value(u64::MAX).map(|(range, _)| range),
-        Some(1..=u64::MAX)
-    );
+    assert_eq!(map.get_key_value(u64::MAX).map(|(range, _)| range), Some(1..=u64::MAX));
     assert!(map.try_insert(0..=0, 4).is_ok());
     assert_eq!(map.overlapping(empty.clone()).count(), 0);
     assert_eq!(map.overlapping(0..=u64::MAX).count(), 2);
     assert_eq!(map.overlapping(u64::MAX..=u64::MAX).count(), 1);
     assert_eq!(
-        IntervalMap::<u64, u8>::new()
-            .insert(empty.clone(), 1)
-            .unwrap_err()
-            .reason,
+        IntervalMap::<u64, u8>::new().insert(empty.clone(), 1).unwrap_err().reason,
         Reason::Empty
     );
 
@@ -349,15 +319,9 @@ fn what_is_refused() {
 
     let space = RangeAllocator::new(0..=u64::MAX, 1).unwrap();
     assert!(space.reserve(u64::MAX..=u64::MAX).is_ok());
-    assert_eq!(
-        space.reserve(7..=u64::MAX),
-        Err(lathwork::AllocError::Taken)
-    );
+    assert_eq!(space.reserve(7..=u64::MAX), Err(lathwork::AllocError::Taken));
     assert_eq!(space.alloc(0, 0), Err(lathwork::AllocError::Invalid));
-    assert_eq!(
-        space.alloc_within(16..=31, 17, 0),
-        Err(lathwork::AllocError::NoSpace)
-    );
+    assert_eq!(space.alloc_within(16..=31, 17, 0), Err(lathwork::AllocError::NoSpace));
     assert!(RangeAllocator::new(empty, 1).is_err());
     let held = space.hold(10, 0).unwrap();
     let first = *held.range().start();

@@ -37,23 +37,11 @@ fn keys_of_many_types() {
     check_keys(&[i8::MIN, -1, 0, i8::MAX]);
     check_keys(&[i64::MIN, -1, 0, i64::MAX]);
     check_keys(&['a', 'z', '\u{ffff}', char::MAX]);
-    check_keys(&[
-        Ipv4Addr::LOCALHOST,
-        Ipv4Addr::new(192, 168, 0, 1),
-        Ipv4Addr::BROADCAST,
-    ]);
+    check_keys(&[Ipv4Addr::LOCALHOST, Ipv4Addr::new(192, 168, 0, 1), Ipv4Addr::BROADCAST]);
 
     let networks = RangeMap::new();
-    networks
-        .insert(
-            Ipv4Addr::new(10, 0, 0, 0)..Ipv4Addr::new(11, 0, 0, 0),
-            "ours",
-        )
-        .unwrap();
-    assert_eq!(
-        *networks.get(Ipv4Addr::new(10, 20, 30, 40)).unwrap(),
-        "ours"
-    );
+    networks.insert(Ipv4Addr::new(10, 0, 0, 0)..Ipv4Addr::new(11, 0, 0, 0), "ours").unwrap();
+    assert_eq!(*networks.get(Ipv4Addr::new(10, 20, 30, 40)).unwrap(), "ours");
     let hosts = BytesMap::new();
     hosts.insert(Ipv6Addr::LOCALHOST.octets(), "here").unwrap();
     assert!(hosts.contains_key(&Ipv6Addr::LOCALHOST.octets()));
@@ -74,13 +62,7 @@ fn values_of_many_types() {
     let map = RangeMap::new();
     let file = String::from("libc");
     map.insert(0..10, Mapping { file, offset: 3 }).unwrap();
-    assert_eq!(
-        (
-            map.get(9).unwrap().file.as_str(),
-            map.get(9).unwrap().offset
-        ),
-        ("libc", 3)
-    );
+    assert_eq!((map.get(9).unwrap().file.as_str(), map.get(9).unwrap().offset), ("libc", 3));
 
     let map = PointMap::new();
     map.insert(1, vec![1, 2]).unwrap();
@@ -91,9 +73,7 @@ fn values_of_many_types() {
     // a counter is not copied when it is looked at
     let mut map = PointMap::new();
     map.insert(1, std::sync::atomic::AtomicU32::new(5)).unwrap();
-    map.get(1)
-        .unwrap()
-        .fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+    map.get(1).unwrap().fetch_add(1, std::sync::atomic::Ordering::SeqCst);
     assert_eq!(map.take(1).unwrap().into_inner(), 6);
     let map = IntervalMap::new();
     map.insert(1..5, String::from("one")).unwrap();
@@ -128,28 +108,14 @@ fn entries_in_a_loop() {
 /// As they stand in programs that use a `BTreeMap` or crossbeam-skiplist.
 #[test]
 fn lines_of_other_maps() {
-    let (one, numbers) = (
-        String::from("one"),
-        PointMap::<u64, u64>::from([(1, 5), (2, 6)]),
-    );
+    let (one, numbers) = (String::from("one"), PointMap::<u64, u64>::from([(1, 5), (2, 6)]));
     assert!(numbers.get(&1).unwrap() == 5 && numbers.contains_key(&2));
     assert_eq!(numbers.first_key_value().unwrap().0, 1);
-    assert_eq!(
-        numbers.get_key_value(&2).map(|(key, value)| key + *value),
-        Some(8)
-    );
+    assert_eq!(numbers.get_key_value(&2).map(|(key, value)| key + *value), Some(8));
     assert_eq!(numbers.values().sum::<u64>(), 11);
     assert_eq!(numbers.values().copied().collect::<Vec<u64>>(), [5, 6]);
-    numbers
-        .entry(2)
-        .and_modify(|v| *v += 1)
-        .or_insert(1)
-        .unwrap();
-    numbers
-        .entry(3)
-        .and_modify(|v| *v += 1)
-        .or_insert(1)
-        .unwrap();
+    numbers.entry(2).and_modify(|v| *v += 1).or_insert(1).unwrap();
+    numbers.entry(3).and_modify(|v| *v += 1).or_insert(1).unwrap();
     assert_eq!(numbers.values().copied().collect::<Vec<u64>>(), [5, 7, 1]);
     numbers.retain(|&key, _| key > 1);
     assert_eq!(numbers.remove(&2).as_deref(), Some(&7));
@@ -165,10 +131,7 @@ fn lines_of_other_maps() {
         names.try_insert(2, String::new())?;
         Ok(())
     };
-    assert_eq!(
-        filled().unwrap_err().kind(),
-        std::io::ErrorKind::AlreadyExists
-    );
+    assert_eq!(filled().unwrap_err().kind(), std::io::ErrorKind::AlreadyExists);
     assert!(names > PointMap::from([(1, one)]) && names == names.clone());
 }
 
@@ -180,15 +143,9 @@ fn lines_of_other_ranges() {
     assert_eq!(*ranges.get(&5).unwrap(), 'b');
     assert_eq!(ranges.overlapping(&(0..6)).count(), 2);
     assert_eq!(ranges.gaps(&(0..9)).collect::<Vec<_>>(), [8..=8]);
-    let both: IntervalMap<_, _> = [(1..3, 'a'), (1..3, 'b'), (2..3, 'c')]
-        .into_iter()
-        .collect();
-    let other: IntervalMap<_, _> = [(2..3, 'c'), (1..3, 'b'), (1..3, 'a')]
-        .into_iter()
-        .collect();
-    let twice: IntervalMap<_, _> = [(2..3, 'c'), (1..3, 'b'), (1..3, 'b')]
-        .into_iter()
-        .collect();
+    let both: IntervalMap<_, _> = [(1..3, 'a'), (1..3, 'b'), (2..3, 'c')].into_iter().collect();
+    let other: IntervalMap<_, _> = [(2..3, 'c'), (1..3, 'b'), (1..3, 'a')].into_iter().collect();
+    let twice: IntervalMap<_, _> = [(2..3, 'c'), (1..3, 'b'), (1..3, 'b')].into_iter().collect();
     assert!(both == other && both != twice && twice != both);
 
     let words = BytesMap::<String, u64>::from([("x".to_string(), 1)]);

@@ -32,10 +32,8 @@ fn every_range_of_every_size() {
     for size in [0u16, 1, 2, 7] {
         let model: BTreeMap<u16, u16> = (0..size).map(|n| (n * 2 + 1, n)).collect();
         let map: PointMap<u16, u16> = model.clone().into_iter().collect();
-        let bytes: BytesMap<[u8; 2], u16> = model
-            .iter()
-            .map(|(&key, &n)| (key.to_be_bytes(), n))
-            .collect();
+        let bytes: BytesMap<[u8; 2], u16> =
+            model.iter().map(|(&key, &n)| (key.to_be_bytes(), n)).collect();
         for low in bounds(size * 2 + 2) {
             for high in bounds(size * 2 + 2) {
                 let inside = |key: &u16| {
@@ -67,10 +65,8 @@ fn every_range_of_every_size() {
                 front.extend(rear.into_iter().rev());
                 assert_eq!(front, expected);
                 let of_bytes = (in_bytes(low), in_bytes(high));
-                let ours: Vec<u16> = bytes
-                    .range(of_bytes)
-                    .map(|(key, _)| u16::from_be_bytes(*key))
-                    .collect();
+                let ours: Vec<u16> =
+                    bytes.range(of_bytes).map(|(key, _)| u16::from_be_bytes(*key)).collect();
                 assert_eq!(ours, expected);
             }
         }
@@ -93,8 +89,7 @@ fn parts_of_maps() {
     }
     // of equal keys those of the other map stay
     let mut map: PointMap<u32, u32> = (0..10).map(|n| (n, n)).collect();
-    map.append(&mut (5..15).map(|n| (n, n * 10)).collect())
-        .unwrap();
+    map.append(&mut (5..15).map(|n| (n, n * 10)).collect()).unwrap();
     assert!(map
         .iter()
         .map(|(key, value)| (key, *value))
@@ -115,9 +110,8 @@ fn what_is_left_of_an_iterator() {
     }
     for panics in [None, Some(3), Some(8)] {
         let dropped = Arc::new(AtomicUsize::new(0));
-        let map: PointMap<usize, Counted> = (0..10)
-            .map(|n| (n, Counted(dropped.clone(), Some(n) == panics)))
-            .collect();
+        let map: PointMap<usize, Counted> =
+            (0..10).map(|n| (n, Counted(dropped.clone(), Some(n) == panics))).collect();
         let done = catch_unwind(AssertUnwindSafe(|| {
             let mut entries = map.into_iter();
             assert!(entries.next().is_some() && entries.next_back().is_some());
@@ -174,10 +168,7 @@ fn one_of_many_inserts() {
         let (value, word, _) = seen[0];
         assert!(seen.iter().all(|seen| (seen.0, seen.1) == (value, word)));
         assert_eq!(
-            (
-                **map.get(round).unwrap(),
-                *words.get(&round.to_string()).unwrap()
-            ),
+            (**map.get(round).unwrap(), *words.get(&round.to_string()).unwrap()),
             (value, word)
         );
         // as many removals hit as inserts did
@@ -195,10 +186,7 @@ fn updates_of_bytes_are_not_lost() {
         for _ in 0..3 {
             s.spawn(|| {
                 for n in 0..2000u32 {
-                    words
-                        .update("count", |value| vec![value[0] + 1])
-                        .unwrap()
-                        .unwrap();
+                    words.update("count", |value| vec![value[0] + 1]).unwrap().unwrap();
                     match n % 3 {
                         0 => drop(words.insert("other", vec![n]).unwrap()),
                         1 => drop(words.remove("other")),
@@ -278,10 +266,7 @@ fn each_place_of_two_ranges() {
             let set = RangeSet::from([3..=6, first..=last]);
             assert!(set.iter().eq(one.iter().map(|(range, _)| range.clone())));
             let free: Vec<u8> = map.gaps(..10).flatten().collect();
-            assert!(free
-                .iter()
-                .copied()
-                .eq((0..10).filter(|&key| !map.contains_key(key))));
+            assert!(free.iter().copied().eq((0..10).filter(|&key| !map.contains_key(key))));
             assert_eq!(map.gaps(..).last(), Some((last.max(6) + 1)..=255));
         }
     }

@@ -13,9 +13,7 @@ use proptest::prelude::*;
 type Pairs = Vec<(i16, String)>;
 
 fn ours<'a>(entries: impl Iterator<Item = (i16, lathwork::Ref<'a, String>)>) -> Pairs {
-    entries
-        .map(|(key, value)| (key, value.to_string()))
-        .collect()
+    entries.map(|(key, value)| (key, value.to_string())).collect()
 }
 
 fn theirs<'a>(entries: impl Iterator<Item = (&'a i16, &'a String)>) -> Pairs {
@@ -146,11 +144,8 @@ fn each_entry_is_popped_once() {
             let map = &map;
             s.spawn(move || {
                 let mut seen = Vec::new();
-                while let Some((key, value)) = if first {
-                    map.pop_first()
-                } else {
-                    map.pop_last()
-                } {
+                while let Some((key, value)) = if first { map.pop_first() } else { map.pop_last() }
+                {
                     assert_eq!(*value, key.to_string());
                     seen.push(key);
                 }
@@ -183,10 +178,7 @@ fn each_value_comes_out_once() {
                 seen
             }));
         }
-        threads
-            .into_iter()
-            .flat_map(|thread| thread.join().unwrap())
-            .collect()
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
     });
     seen.extend(map.into_iter().map(|(_, value)| value[0]));
     seen.sort_unstable();
@@ -206,9 +198,7 @@ fn updates_are_not_lost() {
                         vec![0]
                     });
                     assert!(inserted.unwrap().len() == 1);
-                    map.update(n % 5, |value| vec![value[0] + 1])
-                        .unwrap()
-                        .unwrap();
+                    map.update(n % 5, |value| vec![value[0] + 1]).unwrap().unwrap();
                 }
             });
         }

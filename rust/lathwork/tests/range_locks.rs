@@ -19,10 +19,7 @@ fn guards_hold_and_give_back() {
     assert!(!is_free(&locks, 19..=19) && is_free(&locks, 20..=u64::MAX));
     assert_eq!(locks.try_lock_shared(0..11).err(), Some(NotLocked::Busy));
     let begin = Instant::now();
-    assert_eq!(
-        locks.lock_for(0..11, Duration::from_millis(20)).err(),
-        Some(NotLocked::Busy)
-    );
+    assert_eq!(locks.lock_for(0..11, Duration::from_millis(20)).err(), Some(NotLocked::Busy));
     assert!(begin.elapsed() >= Duration::from_millis(20));
     mine.downgrade();
     assert!(locks.lock_shared_for(.., Duration::ZERO).is_ok() && !is_free(&locks, 15..=15));

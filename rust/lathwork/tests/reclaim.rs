@@ -42,10 +42,7 @@ struct Counted {
 impl Counted {
     fn new(alive: &Arc<AtomicUsize>) -> Box<Self> {
         alive.fetch_add(1, SeqCst);
-        Box::new(Counted {
-            alive: alive.clone(),
-            bomb: None,
-        })
+        Box::new(Counted { alive: alive.clone(), bomb: None })
     }
 
     fn bomb(alive: &Arc<AtomicUsize>, number: u64) -> Box<Self> {
@@ -76,8 +73,7 @@ fn an_iterator_that_removes_what_it_passes() {
         let alive = Arc::new(AtomicUsize::new(0));
         let map = RangeMap::new();
         for i in 0..200_000 {
-            map.insert(i * 10..=i * 10 + 5, Counted::new(&alive))
-                .unwrap();
+            map.insert(i * 10..=i * 10 + 5, Counted::new(&alive)).unwrap();
         }
         for (range, _) in map.iter() {
             map.remove_starting(*range.start());
@@ -185,15 +181,8 @@ fn links(n: usize, maps: usize, reclaim: bool) {
     let alive = Arc::new(AtomicUsize::new(n));
     let all: Arc<Vec<_>> = Arc::new((0..maps).map(|_| RangeMap::new()).collect());
     for at in 0..n {
-        let link = Link {
-            maps: Arc::downgrade(&all),
-            at,
-            reclaim,
-            alive: alive.clone(),
-        };
-        all[at % maps]
-            .insert(at as u64..=at as u64, Box::new(link))
-            .unwrap();
+        let link = Link { maps: Arc::downgrade(&all), at, reclaim, alive: alive.clone() };
+        all[at % maps].insert(at as u64..=at as u64, Box::new(link)).unwrap();
     }
     // every 200th begins its own row, else each removal would wait for a grace period
     for at in (0..n).step_by(200) {
@@ -255,10 +244,7 @@ fn drops_within_drops_have_a_limit() {
         map.reclaim();
         map.is_empty() && Arc::strong_count(&deepest) == 1
     });
-    assert!(
-        deepest.load(SeqCst) <= 8,
-        "{deepest:?} drops within each other"
-    );
+    assert!(deepest.load(SeqCst) <= 8, "{deepest:?} drops within each other");
 }
 
 /// Its drop changes the map of which it was a value.
@@ -349,10 +335,7 @@ fn removals_with_a_reference(n: u64) -> Duration {
 fn a_removal_costs_the_same_with_many_before_it() {
     let few = removals_with_a_reference(40_000);
     let many = removals_with_a_reference(640_000);
-    assert!(
-        many < 5 * few,
-        "{few:?} per removal of few, {many:?} of many"
-    );
+    assert!(many < 5 * few, "{few:?} per removal of few, {many:?} of many");
 }
 
 /// One removal drops some of those that wait, not all of them, and the next one goes on.
@@ -390,11 +373,7 @@ fn a_removal_drops_few_values() {
 fn with_a_bomb(alive: &Arc<AtomicUsize>, bombs: &[u64]) -> RangeMap<u64, Box<Counted>> {
     let map = RangeMap::new();
     for i in 0..100 {
-        let value = if bombs.contains(&i) {
-            Counted::bomb(alive, i)
-        } else {
-            Counted::new(alive)
-        };
+        let value = if bombs.contains(&i) { Counted::bomb(alive, i) } else { Counted::new(alive) };
         map.insert(i * 10..=i * 10 + 3, value).unwrap();
     }
     map
@@ -496,9 +475,7 @@ fn a_panic_of_a_map_in_a_map() {
     let alive = Arc::new(AtomicUsize::new(0));
     let outer = PointMap::new();
     for i in 0..20 {
-        outer
-            .insert(i, Box::new(with_a_bomb(&alive, &[i])))
-            .unwrap();
+        outer.insert(i, Box::new(with_a_bomb(&alive, &[i]))).unwrap();
         outer.get(i).unwrap().remove_starting(990);
     }
     outer.remove(3);
@@ -596,12 +573,7 @@ impl Actor {
             inner.remove(random.below(20));
             inner
         });
-        Box::new(Actor {
-            world: Arc::downgrade(world),
-            seed,
-            check: !seed,
-            inner,
-        })
+        Box::new(Actor { world: Arc::downgrade(world), seed, check: !seed, inner })
     }
 }
 
@@ -633,9 +605,7 @@ fn act(world: &Arc<World>, random: &mut Random, depth: u64) {
     let map = &world.maps[random.below(3) as usize];
     let key = random.below(300) * 10;
     match random.below(14) {
-        12 => map
-            .remove(key - key.min(random.below(9))..key + random.below(30))
-            .unwrap(),
+        12 => map.remove(key - key.min(random.below(9))..key + random.below(30)).unwrap(),
         13 => {
             let value = Actor::new(world, random, depth);
             let _ = map.try_insert(key..=key + random.below(12), value);

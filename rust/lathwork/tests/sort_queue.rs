@@ -44,10 +44,7 @@ fn play(order: Order, steps: &[(u8, u64)]) {
                 let popped = queue.pop();
                 assert_eq!(seen, popped);
                 let expected = next.map(|i| model.0.remove(i));
-                assert_eq!(
-                    popped,
-                    expected.map(|(sector, n, _)| (sector, n.to_string()))
-                );
+                assert_eq!(popped, expected.map(|(sector, n, _)| (sector, n.to_string())));
                 if let Some((sector, _, _)) = expected {
                     model.1 = sector;
                 }

@@ -182,10 +182,8 @@ fn a_forgotten_reference_stops_no_drop() {
 /// A file for a test and the process it runs itself in.
 #[cfg(feature = "store")]
 fn file(test: &str) -> (std::path::PathBuf, String) {
-    let (variable, name) = (
-        format!("LATHWORK_{test}"),
-        format!("lathwork-{test}-{}", std::process::id()),
-    );
+    let (variable, name) =
+        (format!("LATHWORK_{test}"), format!("lathwork-{test}-{}", std::process::id()));
     let path = env::var_os(&variable).map_or(env::temp_dir().join(name), Into::into);
     env::set_var(variable, &path);
     let spec = format!("file:{}", path.display());
@@ -346,8 +344,7 @@ fn an_allocator_that_calls_the_map() {
         let [map, merged] = ACCOUNT.get_or_init(|| [make(), make()]);
         for i in 0..3000u64 {
             map.insert(i * 10..i * 10 + 5, i.to_string()).unwrap();
-            map.try_insert(i * 10 + 6..i * 10 + 9, i.to_string())
-                .unwrap();
+            map.try_insert(i * 10 + 6..i * 10 + 9, i.to_string()).unwrap();
             map.replace(i * 10, String::from("new")).ok().unwrap();
             map.remove(i * 10 + 1..i * 10 + 2).unwrap();
             let value = (i / 2).to_string();

@@ -53,11 +53,7 @@ fn update<K: Tried>(store: &Store<K>, model: &mut Model<K>, key: &K) {
         Some(old) if old.len() % 3 == 1 => Change::Keep,
         Some(old) => Change::Put(old.repeat(2)),
     };
-    store
-        .update(key.arg(), |old| {
-            change(old.map(|old| old.to_vec()).as_ref())
-        })
-        .unwrap();
+    store.update(key.arg(), |old| change(old.map(|old| old.to_vec()).as_ref())).unwrap();
     match change(model.get(key)) {
         Change::Keep => None,
         Change::Put(value) => model.insert(key.clone(), value),
@@ -116,9 +112,7 @@ fn play<K: Tried>(options: StoreOptions, steps: &[(u8, u8, Bytes)]) {
             }
             3 => {
                 assert_eq!(store.replace(at, value).unwrap(), there.is_some());
-                model
-                    .entry(key.clone())
-                    .and_modify(|old| *old = value.clone());
+                model.entry(key.clone()).and_modify(|old| *old = value.clone());
             }
             4 | 5 => assert_eq!(store.remove(at).unwrap(), model.remove(&key).is_some()),
             6 => {
@@ -131,9 +125,7 @@ fn play<K: Tried>(options: StoreOptions, steps: &[(u8, u8, Bytes)]) {
             7 => {
                 let expected = there.clone().unwrap_or_default();
                 assert_eq!(store.cas(at, &expected, value).unwrap(), there.is_some());
-                model
-                    .entry(key.clone())
-                    .and_modify(|old| *old = value.clone());
+                model.entry(key.clone()).and_modify(|old| *old = value.clone());
                 let wrong = store.cas(at, b"something else", value).unwrap();
                 assert!(!wrong);
             }
@@ -208,24 +200,15 @@ fn what_is_refused() {
     assert_eq!(store.incr(b"word", 1), Err(StoreError::NotNumber));
     assert_eq!(store.incr(b"n", i64::MAX), Ok(i64::MAX));
     assert_eq!(store.incr(b"n", 1), Err(StoreError::Overflow));
-    assert_eq!(
-        store.get(b"n").unwrap().unwrap(),
-        i64::MAX.to_string().as_bytes()
-    );
-    assert_eq!(
-        store.set_many(&[(b"a", b"1"), (&long, b"2")]),
-        Err(StoreError::TooLong)
-    );
+    assert_eq!(store.get(b"n").unwrap().unwrap(), i64::MAX.to_string().as_bytes());
+    assert_eq!(store.set_many(&[(b"a", b"1"), (&long, b"2")]), Err(StoreError::TooLong));
     let numbers: Store<u64> = Store::open("mem:").unwrap();
     numbers.set(&1, b"1").unwrap();
     assert_eq!(numbers.set_if(&1, 0, b"2"), Err(StoreError::Unsupported));
 
     for (spec, errno) in [("nowhere:", 22), ("a\0b", 22)] {
         match Store::<u64>::open(spec) {
-            Err(StoreError::System {
-                errno: found,
-                reason,
-            }) => {
+            Err(StoreError::System { errno: found, reason }) => {
                 assert_eq!(found, errno);
                 assert!(!reason.is_empty());
             }
@@ -234,18 +217,9 @@ fn what_is_refused() {
     }
     let path = temporary("missing");
     let spec = format!("file:{}", path.display());
-    let error = StoreOptions::new()
-        .existing()
-        .open::<u64>(&spec)
-        .unwrap_err();
-    assert!(
-        error.to_string().contains(path.to_str().unwrap()),
-        "{error}"
-    );
-    assert_eq!(
-        std::io::Error::from(error).kind(),
-        std::io::ErrorKind::NotFound
-    );
+    let error = StoreOptions::new().existing().open::<u64>(&spec).unwrap_err();
+    assert!(error.to_string().contains(path.to_str().unwrap()), "{error}");
+    assert_eq!(std::io::Error::from(error).kind(), std::io::ErrorKind::NotFound);
     assert!(remove_store("shm:lathwork-no-such-store").is_err());
 }
 
@@ -257,11 +231,7 @@ fn a_limit() {
     assert_eq!(refused, Some(StoreError::Full));
     let n = full.len().unwrap();
     assert!(n > 20 && full.get(&0).unwrap().is_some());
-    let cache: Store<u64> = StoreOptions::new()
-        .limit(8 << 20)
-        .evict()
-        .open("mem:")
-        .unwrap();
+    let cache: Store<u64> = StoreOptions::new().limit(8 << 20).evict().open("mem:").unwrap();
     for key in 0..1000 {
         cache.set(&key, &value).unwrap();
     }
