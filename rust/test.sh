@@ -17,7 +17,7 @@ if ! cargo fetch --locked; then
 	exit
 fi
 if cargo fmt --version >/dev/null 2>&1; then
-	cargo fmt --all --check || code=$?
+	cargo fmt --all --check && cargo fmt --manifest-path bench/Cargo.toml --check || code=$?
 fi
 tests=$(cargo test --offline --locked --features serde,rayon,store --no-fail-fast 2>&1) || code=$?
 echo "$tests"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //! Random 64-bit keys in ordered maps that threads share: insert all, look up all, both by two
-//! threads. `cargo bench -p lathwork-bench`; N=1000000 in the environment for more keys.
+//! threads. `cargo bench --manifest-path rust/bench/Cargo.toml`; N=1000000 in the
+//! environment for more keys.
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::sync::RwLock;
@@ -20,137 +21,63 @@ trait Map: Sync {
     fn get(&self, key: u64) -> Option<u64>;
 }
 
-impl Map for PointMap<u64, u64> {
-    fn new() -> Self {
-        PointMap::new()
-    }
-    fn insert(&self, key: u64, value: u64) {
-        PointMap::insert(self, key, value).unwrap();
-    }
-    fn get(&self, key: u64) -> Option<u64> {
-        PointMap::get(self, key).map(|value| *value)
-    }
+/// `TYPE: how it is made; a map, a key and a value => insert; the value of the key`.
+macro_rules! maps {
+    ($($name:ty: $new:expr; $map:ident, $key:ident, $value:ident => $insert:expr; $get:expr;)*) => {$(
+        impl Map for $name {
+            fn new() -> Self {
+                $new
+            }
+            fn insert(&self, $key: u64, $value: u64) {
+                let $map = self;
+                let _ = $insert;
+            }
+            fn get(&self, $key: u64) -> Option<u64> {
+                let $map = self;
+                $get
+            }
+        }
+    )*};
 }
 
 /// A value in its own memory.
 struct Large([u64; 2]);
-
-impl Map for PointMap<u64, Large> {
-    fn new() -> Self {
-        PointMap::new()
-    }
-    fn insert(&self, key: u64, value: u64) {
-        PointMap::insert(self, key, Large([value, 0])).ok().unwrap();
-    }
-    fn get(&self, key: u64) -> Option<u64> {
-        PointMap::get(self, key).map(|value| value.0[0])
-    }
-}
-
-impl Map for SkipMap<u64, u64> {
-    fn new() -> Self {
-        SkipMap::new()
-    }
-    fn insert(&self, key: u64, value: u64) {
-        SkipMap::insert(self, key, value);
-    }
-    fn get(&self, key: u64) -> Option<u64> {
-        SkipMap::get(self, &key).map(|entry| *entry.value())
-    }
-}
-
-impl Map for TreeIndex<u64, u64> {
-    fn new() -> Self {
-        TreeIndex::new()
-    }
-    fn insert(&self, key: u64, value: u64) {
-        TreeIndex::insert(self, key, value).unwrap();
-    }
-    fn get(&self, key: u64) -> Option<u64> {
-        self.peek_with(&key, |_, value| *value)
-    }
-}
-
-/// A radix tree of keys of eight bytes. Its values are `usize`.
-impl Map for U64Congee<usize> {
-    fn new() -> Self {
-        U64Congee::new()
-    }
-    fn insert(&self, key: u64, value: u64) {
-        U64Congee::insert(self, key, value as usize, &crossbeam_pin()).unwrap();
-    }
-    fn get(&self, key: u64) -> Option<u64> {
-        U64Congee::get(self, key, &crossbeam_pin()).map(|value| value as u64)
-    }
-}
-
-fn crossbeam_pin() -> congee::epoch::Guard {
-    congee::epoch::pin()
-}
-
-/// Its keys are bytes.
-impl Map for MassTree<u64> {
-    fn new() -> Self {
-        MassTree::new()
-    }
-    fn insert(&self, key: u64, value: u64) {
-        self.insert_with_guard(&key.to_be_bytes(), value, &self.guard());
-    }
-    fn get(&self, key: u64) -> Option<u64> {
-        self.get_with_guard(&key.to_be_bytes(), &self.guard())
-    }
-}
-
-impl Map for BytesMap<[u8; 8], u64> {
-    fn new() -> Self {
-        BytesMap::new()
-    }
-    fn insert(&self, key: u64, value: u64) {
-        BytesMap::insert(self, key.to_be_bytes(), value).unwrap();
-    }
-    fn get(&self, key: u64) -> Option<u64> {
-        BytesMap::get(self, &key.to_be_bytes()).map(|value| *value)
-    }
-}
-
-impl Map for RwLock<BTreeMap<u64, u64>> {
-    fn new() -> Self {
-        RwLock::default()
-    }
-    fn insert(&self, key: u64, value: u64) {
-        self.write().unwrap().insert(key, value);
-    }
-    fn get(&self, key: u64) -> Option<u64> {
-        self.read().unwrap().get(&key).copied()
-    }
-}
-
 /// Ranges of 16 keys.
 struct Ours(RangeMap<u64, u64>);
 struct Theirs(RwLock<RangeInclusiveMap<u64, u64>>);
 
-impl Map for Ours {
-    fn new() -> Self {
-        Ours(RangeMap::new())
-    }
-    fn insert(&self, key: u64, value: u64) {
-        self.0.insert(key & !31..=key & !31 | 15, value).ok();
-    }
-    fn get(&self, key: u64) -> Option<u64> {
-        self.0.get(key & !31 | 7).map(|value| *value)
-    }
-}
-
-impl Map for Theirs {
-    fn new() -> Self {
-        Theirs(RwLock::default())
-    }
-    fn insert(&self, key: u64, value: u64) {
-        self.0.write().unwrap().insert(key & !31..=key & !31 | 15, value);
-    }
-    fn get(&self, key: u64) -> Option<u64> {
-        self.0.read().unwrap().get(&(key & !31 | 7)).copied()
-    }
+// congee is a radix tree of keys of eight bytes with values of usize; keys of MassTree are bytes.
+maps! {
+    PointMap<u64, u64>: PointMap::new(); map, key, value =>
+        map.insert(key, value).unwrap();
+        map.get(key).map(|value| *value);
+    PointMap<u64, Large>: PointMap::new(); map, key, value =>
+        map.insert(key, Large([value, 0])).ok().unwrap();
+        map.get(key).map(|value| value.0[0]);
+    SkipMap<u64, u64>: SkipMap::new(); map, key, value =>
+        map.insert(key, value);
+        map.get(&key).map(|entry| *entry.value());
+    TreeIndex<u64, u64>: TreeIndex::new(); map, key, value =>
+        map.insert(key, value).unwrap();
+        map.peek_with(&key, |_, value| *value);
+    U64Congee<usize>: U64Congee::new(); map, key, value =>
+        map.insert(key, value as usize, &congee::epoch::pin()).unwrap();
+        map.get(key, &congee::epoch::pin()).map(|value| value as u64);
+    MassTree<u64>: MassTree::new(); map, key, value =>
+        map.insert_with_guard(&key.to_be_bytes(), value, &map.guard());
+        map.get_with_guard(&key.to_be_bytes(), &map.guard());
+    BytesMap<[u8; 8], u64>: BytesMap::new(); map, key, value =>
+        map.insert(key.to_be_bytes(), value).unwrap();
+        map.get(&key.to_be_bytes()).map(|value| *value);
+    RwLock<BTreeMap<u64, u64>>: RwLock::default(); map, key, value =>
+        map.write().unwrap().insert(key, value);
+        map.read().unwrap().get(&key).copied();
+    Ours: Ours(RangeMap::new()); map, key, value =>
+        map.0.insert(key & !31..=key & !31 | 15, value).ok();
+        map.0.get(key & !31 | 7).map(|value| *value);
+    Theirs: Theirs(RwLock::default()); map, key, value =>
+        map.0.write().unwrap().insert(key & !31..=key & !31 | 15, value);
+        map.0.read().unwrap().get(&(key & !31 | 7)).copied();
 }
 
 fn keys() -> Vec<u64> {
