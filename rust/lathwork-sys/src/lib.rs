@@ -130,28 +130,16 @@ extern "C" {
     pub fn lath_index_erase_item_at(index: Index, point: u64, old: Item) -> c_int;
     pub fn lath_index_erase_if(index: Index, key: u64, expected: u64, there: Item) -> c_int;
     pub fn lath_index_replace_if(
-        index: Index,
-        key: u64,
-        expected: u64,
-        value: u64,
-        there: Item,
+        index: Index, key: u64, expected: u64, value: u64, there: Item,
     ) -> c_int;
     pub fn lath_index_resize(index: Index, key: u64, size: u64) -> c_int;
     pub fn lath_index_split(index: Index, at: u64, value: u64) -> c_int;
     pub fn lath_index_erase_range(index: Index, key: u64, size: u64, each: Each, arg: Any) -> i64;
     pub fn lath_index_store_range(
-        index: Index,
-        item: *const lath_item,
-        each: Each,
-        arg: Any,
+        index: Index, item: *const lath_item, each: Each, arg: Any,
     ) -> c_int;
     pub fn lath_index_scan_back(
-        index: Index,
-        from: u64,
-        first: u64,
-        items: Item,
-        max: usize,
-        next: *mut u64,
+        index: Index, from: u64, first: u64, items: Item, max: usize, next: *mut u64,
     ) -> usize;
     pub fn lath_index_replace_item(index: Index, key: u64, value: u64, old: Item) -> c_int;
     pub fn lath_index_lookup_item(index: Index, point: u64, found: Item) -> c_int;
@@ -159,12 +147,7 @@ extern "C" {
     pub fn lath_index_ceiling_item(index: Index, key: u64, found: Item) -> c_int;
     pub fn lath_index_floor_item(index: Index, key: u64, found: Item) -> c_int;
     pub fn lath_index_scan(
-        index: Index,
-        from: u64,
-        last: u64,
-        items: Item,
-        max: usize,
-        next: *mut u64,
+        index: Index, from: u64, last: u64, items: Item, max: usize, next: *mut u64,
     ) -> usize;
     pub fn lath_index_rank(index: Index, key: u64) -> i64;
     pub fn lath_index_select(index: Index, rank: u64, found: Item) -> c_int;
@@ -195,11 +178,7 @@ extern "C" {
     pub fn lath_bytes_replace_if(set: Bytes, expected: u64, value: u64, there: *mut u64) -> c_int;
     pub fn lath_bytes_get(set: Bytes, key: Key, value: *mut u64) -> c_int;
     pub fn lath_bytes_scan(
-        set: Bytes,
-        from: Key,
-        flags: c_uint,
-        values: *mut u64,
-        max: usize,
+        set: Bytes, from: Key, flags: c_uint, values: *mut u64, max: usize,
     ) -> usize;
     pub fn lath_bytes_count(set: Bytes) -> u64;
     pub fn lath_bytes_rank(set: Bytes, key: Key, flags: c_uint) -> i64;
@@ -207,20 +186,13 @@ extern "C" {
     pub fn lath_bytes_verify(set: Bytes, report: Text, size: usize) -> c_int;
 
     pub fn lath_request_pool_init(
-        pool: *mut lath_request_pool,
-        first_hook: Any,
-        stride: u64,
-        count: u32,
+        pool: *mut lath_request_pool, first_hook: Any, stride: u64, count: u32,
     ) -> c_int;
     pub fn lath_sortq_memsize(
-        config: *const lath_sortq_config,
-        pool: *const lath_request_pool,
+        config: *const lath_sortq_config, pool: *const lath_request_pool,
     ) -> usize;
     pub fn lath_sortq_init(
-        queue: Queue,
-        config: *const lath_sortq_config,
-        pool: *mut lath_request_pool,
-        memory: Any,
+        queue: Queue, config: *const lath_sortq_config, pool: *mut lath_request_pool, memory: Any,
     ) -> c_int;
     pub fn lath_sortq_remove(queue: Queue, request: Request) -> c_int;
     pub fn lath_sortq_first(queue: Queue) -> Request;
@@ -234,13 +206,7 @@ extern "C" {
     pub fn lath_range_locks_init(locks: Locks, config: *const lath_range_config) -> c_int;
     pub fn lath_range_locks_fini(locks: Locks);
     pub fn lath_range_lock_for(
-        locks: Locks,
-        hold: Hold,
-        first: u64,
-        last: u64,
-        mode: c_int,
-        nanoseconds: u64,
-        owner: u64,
+        locks: Locks, hold: Hold, first: u64, last: u64, mode: c_int, nanoseconds: u64, owner: u64,
     ) -> c_int;
     pub fn lath_range_unlock(locks: Locks, hold: Hold);
     pub fn lath_range_downgrade(locks: Locks, hold: Hold);
@@ -249,17 +215,10 @@ extern "C" {
     pub fn lath_space_create(space: *mut Space, config: *const lath_space_config) -> c_int;
     pub fn lath_space_destroy(space: Space);
     pub fn lath_space_alloc(
-        space: Space,
-        size: u64,
-        align: u64,
-        cookie: u64,
-        key: *mut u64,
+        space: Space, size: u64, align: u64, cookie: u64, key: *mut u64,
     ) -> c_int;
     pub fn lath_space_alloc_request(
-        space: Space,
-        want: *const lath_hole_request,
-        cookie: u64,
-        key: *mut u64,
+        space: Space, want: *const lath_hole_request, cookie: u64, key: *mut u64,
     ) -> c_int;
     pub fn lath_space_reserve(space: Space, key: u64, size: u64, cookie: u64) -> c_int;
     pub fn lath_space_free(space: Space, key: u64, size: u64) -> c_int;

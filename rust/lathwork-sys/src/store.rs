@@ -38,9 +38,7 @@ type Range = *const lath_store_range;
 
 extern "C" {
     pub fn lath_store_open(
-        store: *mut Store,
-        spec: Text,
-        options: *const lath_store_options,
+        store: *mut Store, spec: Text, options: *const lath_store_options,
     ) -> c_int;
     pub fn lath_store_close(store: Store) -> c_int;
     pub fn lath_store_leave(store: Store) -> c_int;
@@ -55,25 +53,13 @@ extern "C" {
     pub fn lath_store_replace(store: Store, key: Key, value: Bytes, size: usize) -> c_int;
     pub fn lath_store_delete(store: Store, key: Key) -> c_int;
     pub fn lath_store_mset(
-        store: Store,
-        n: usize,
-        entries: *const lath_store_entry,
-        results: *mut c_int,
+        store: Store, n: usize, entries: *const lath_store_entry, results: *mut c_int,
     ) -> usize;
     pub fn lath_store_cas(
-        store: Store,
-        key: Key,
-        expected: Bytes,
-        expected_size: usize,
-        value: Bytes,
-        size: usize,
+        store: Store, key: Key, expected: Bytes, expected_size: usize, value: Bytes, size: usize,
     ) -> c_int;
     pub fn lath_store_set_if(
-        store: Store,
-        key: Key,
-        version: u64,
-        value: Bytes,
-        size: usize,
+        store: Store, key: Key, version: u64, value: Bytes, size: usize,
     ) -> c_int;
     pub fn lath_store_incr(store: Store, key: Key, by: i64, now: *mut i64) -> c_int;
     pub fn lath_store_append(store: Store, key: Key, tail: Bytes, size: usize) -> i64;

@@ -38,9 +38,7 @@ pub struct Algebra<'a, K: Key = u64> {
 impl<'a, K: Key> Algebra<'a, K> {
     /// `which` says which keys it takes: of the first set, of the second one.
     pub(crate) fn new(
-        first: Ranges<'a, K, ()>,
-        second: Ranges<'a, K, ()>,
-        which: fn(bool, bool) -> bool,
+        first: Ranges<'a, K, ()>, second: Ranges<'a, K, ()>, which: fn(bool, bool) -> bool,
     ) -> Self {
         Algebra {
             first: Side(first.peekable()),

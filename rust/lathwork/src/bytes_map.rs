@@ -15,14 +15,14 @@ use sys::{lath_bytes, lath_bytes_key};
 use crate::bytes::{Bytes, BytesRange};
 use crate::code;
 use crate::common::{
-    collected, compared, constructors, from_array, iterated, keys_and_values, renamed, stepped,
+    collected, compared, constructors, from_array, iterated, keys_and_values, stepped,
 };
 use crate::error::{BytesError, Reason};
 use crate::handle::{config, made, no_memory, Handle};
 use crate::index::AHEAD;
 use crate::memory::{NoMemory, Options};
 use crate::own::verified;
-use crate::reference::{BytesPart, BytesRef, Pair};
+use crate::reference::{Found, Pair, Ref};
 use crate::retired::{drop_each, Retired};
 use crate::scan::Ahead;
 use crate::section::{may_wait, synchronize, Section};
@@ -106,12 +106,6 @@ impl<K: Bytes, V> BytesMap<K, V> {
         })
     }
 
-    /// The old name of [`new`](Self::new).
-    #[deprecated(since = "0.3.0", note = "all maps have ranks: write new()")]
-    pub fn with_ranks() -> Self {
-        Self::new()
-    }
-
     fn raw(&self) -> *mut lath_bytes {
         self.set.get()
     }
@@ -137,11 +131,14 @@ impl<K: Bytes, V> BytesMap<K, V> {
 
     /// Calls a function of the library that finds a word.
     fn find(
-        &self,
-        call: impl FnOnce(*mut lath_bytes, *mut u64) -> bool,
-    ) -> Option<BytesRef<'_, K, V>> {
+        &self, call: impl FnOnce(*mut lath_bytes, *mut u64) -> bool,
+    ) -> Option<Found<'_, K, V>> {
         let (section, mut word) = (Section::enter(), 0);
-        call(self.raw(), &mut word).then(|| BytesRef::new(word, section))
+        call(self.raw(), &mut word).then(|| Found::new(word, section))
+    }
+
+    fn value(&self, word: u64, section: Section) -> Ref<'_, V> {
+        Found::<K, V>::new(word, section).into_value()
     }
 
     /// A pair has left the set.
@@ -155,7 +152,7 @@ impl<K: Bytes, V> BytesMap<K, V> {
 
     /// Gives `key` a value. Returns the entry that was there. O(log n) for each eight bytes that do
     /// not tell the key from others.
-    pub fn insert(&self, key: K, value: V) -> Result<Option<BytesRef<'_, K, V>>, BytesError<K, V>> {
+    pub fn insert(&self, key: K, value: V) -> Result<Option<Ref<'_, V>>, BytesError<K, V>> {
         self.retired.drop_some(self.set.memory());
         let section = Section::enter();
         let (word, mut old) = (self.word(key, value)?, 0);
@@ -172,38 +169,45 @@ impl<K: Bytes, V> BytesMap<K, V> {
             // SAFETY: as above.
             if code::found(unsafe { sys::lath_bytes_replace(self.raw(), word, &mut old) }) {
                 self.left(old);
-                return Ok(Some(BytesRef::new(old, section)));
+                return Ok(Some(self.value(old, section)));
             }
         }
     }
 
     /// Inserts a key that is not there.
-    pub fn try_insert(&self, key: K, value: V) -> Result<BytesRef<'_, K, V>, BytesError<K, V>> {
+    pub fn try_insert(&self, key: K, value: V) -> Result<Ref<'_, V>, BytesError<K, V>> {
         let section = Section::enter();
         let (word, mut there) = (self.word(key, value)?, 0);
         // SAFETY: as in insert().
         let result = unsafe { sys::lath_bytes_insert(self.raw(), word, &mut there) };
         match code::refusal(result, || Reason::Exists) {
-            Ok(()) => Ok(BytesRef::new(word, section)),
+            Ok(()) => Ok(self.value(word, section)),
             // SAFETY: likewise.
             Err(reason) => Err(unsafe { self.refused(reason, word) }),
         }
     }
 
-    /// The entry of `key`.
-    pub fn get<Q: Bytes + ?Sized>(&self, key: &Q) -> Option<BytesRef<'_, K, V>> {
-        let key = key_of(key.bytes());
+    /// The value of `key`.
+    pub fn get<Q: Bytes + ?Sized>(&self, key: &Q) -> Option<Ref<'_, V>> {
+        self.entry(key.bytes()).map(Found::into_value)
+    }
+
+    /// The same with the key of the entry.
+    pub fn get_key_value<Q: Bytes + ?Sized>(&self, key: &Q) -> Option<(Ref<'_, K>, Ref<'_, V>)> {
+        self.entry(key.bytes()).map(Found::into_entry)
+    }
+
+    fn entry(&self, key: &[u8]) -> Option<Found<'_, K, V>> {
+        let key = key_of(key);
         // SAFETY: `find` passes an initialised set and a valid pointer; likewise below.
         self.find(|set, word| unsafe { sys::lath_bytes_get(set, &key, word) } == 1)
     }
 
-    /// The entry of `key`, whose value is `make()` if it was not there. Of threads that find none
-    /// at the same time one inserts its value, and all get that one.
+    /// The value of `key`, which is `make()` if there was none: as
+    /// [`PointMap::get_or_insert_with`](crate::PointMap::get_or_insert_with).
     pub fn get_or_insert_with(
-        &self,
-        key: K,
-        make: impl FnOnce() -> V,
-    ) -> Result<BytesRef<'_, K, V>, BytesError<K, V>> {
+        &self, key: K, make: impl FnOnce() -> V,
+    ) -> Result<Ref<'_, V>, BytesError<K, V>> {
         if let Some(there) = self.get(&key) {
             return Ok(there);
         }
@@ -225,7 +229,7 @@ impl<K: Bytes, V> BytesMap<K, V> {
     }
 
     /// Gives `key` the value that `change` makes of the present one, as one step: if another thread
-    /// changes it first, `change` is called again. Returns the new entry; None: the key is not
+    /// changes it first, `change` is called again. Returns the new value; None: the key is not
     /// there.
     ///
     /// ```
@@ -237,39 +241,37 @@ impl<K: Bytes, V> BytesMap<K, V> {
     /// assert_eq!(*words.get("rose").unwrap(), 2);
     /// ```
     pub fn update(
-        &self,
-        key: impl Into<K>,
-        mut change: impl FnMut(&V) -> V,
-    ) -> Result<Option<BytesRef<'_, K, V>>, BytesError<K, V>> {
+        &self, key: impl Into<K>, mut change: impl FnMut(&V) -> V,
+    ) -> Result<Option<Ref<'_, V>>, BytesError<K, V>> {
         self.retired.drop_some(self.set.memory());
         let mut key = key.into();
         loop {
-            let old = match self.get(&key) {
+            let old = match self.entry(key.bytes()) {
                 Some(old) => old, // a section, in which no other record gets its word
                 None => return Ok(None),
             };
-            let (section, word) = (Section::enter(), self.word(key, change(&old))?);
+            let (section, word) = (Section::enter(), self.word(key, change(&old.pair().value))?);
             // SAFETY: the set is initialised; both records have this key.
             let done = unsafe { sys::lath_bytes_replace_if(self.raw(), old.word, word, &mut 0) };
             if code::unchanged(done) {
                 self.left(old.word);
-                return Ok(Some(BytesRef::new(word, section)));
+                return Ok(Some(self.value(word, section)));
             }
             // SAFETY: a refused word is not in the set.
             key = unsafe { self.refused(Reason::Absent, word) }.key;
         }
     }
 
-    /// Gives `key` another value. Returns the old entry; if the key is not there,
+    /// Gives `key` another value. Returns the old one; if the key is not there,
     /// [`Reason::Absent`], and key and value back.
-    pub fn replace(&self, key: K, value: V) -> Result<BytesRef<'_, K, V>, BytesError<K, V>> {
+    pub fn replace(&self, key: K, value: V) -> Result<Ref<'_, V>, BytesError<K, V>> {
         self.retired.drop_some(self.set.memory());
         let word = self.word(key, value)?;
         let replace = |set, old| code::found(unsafe { sys::lath_bytes_replace(set, word, old) });
         match self.find(replace) {
             Some(old) => {
                 self.left(old.word);
-                Ok(old)
+                Ok(old.into_value())
             }
             // SAFETY: a refused word is not in the set.
             None => Err(unsafe { self.refused(Reason::Absent, word) }),
@@ -278,52 +280,47 @@ impl<K: Bytes, V> BytesMap<K, V> {
 
     /// Whether `key` is there.
     pub fn contains_key<Q: Bytes + ?Sized>(&self, key: &Q) -> bool {
-        self.get(key).is_some()
+        self.entry(key.bytes()).is_some()
     }
 
     /// The entry with the lowest key.
-    pub fn first_key_value(&self) -> Option<BytesRef<'_, K, V>> {
-        self.iter().step(false)
+    pub fn first_key_value(&self) -> Option<(Ref<'_, K>, Ref<'_, V>)> {
+        self.iter().next()
     }
 
     /// The entry with the highest key.
-    pub fn last_key_value(&self) -> Option<BytesRef<'_, K, V>> {
-        self.iter().step(true)
-    }
-
-    renamed! {
-        contains<Q>(key: &Q) is contains_key, bool;
-        first() is first_key_value, Option<BytesRef<'_, K, V>>;
-        last() is last_key_value, Option<BytesRef<'_, K, V>>;
+    pub fn last_key_value(&self) -> Option<(Ref<'_, K>, Ref<'_, V>)> {
+        self.iter().next_back()
     }
 
     /// The first entry at or behind `key`.
-    pub fn ceiling<Q: Bytes + ?Sized>(&self, key: &Q) -> Option<BytesRef<'_, K, V>> {
+    pub fn ceiling<Q: Bytes + ?Sized>(&self, key: &Q) -> Option<(Ref<'_, K>, Ref<'_, V>)> {
         self.nearest(0, key.bytes())
     }
 
     /// The last entry at or before `key`.
-    pub fn floor<Q: Bytes + ?Sized>(&self, key: &Q) -> Option<BytesRef<'_, K, V>> {
+    pub fn floor<Q: Bytes + ?Sized>(&self, key: &Q) -> Option<(Ref<'_, K>, Ref<'_, V>)> {
         self.nearest(sys::LATH_BYTES_BACK, key.bytes())
     }
 
-    fn nearest(&self, back: sys::c_uint, key: &[u8]) -> Option<BytesRef<'_, K, V>> {
+    fn nearest(&self, back: sys::c_uint, key: &[u8]) -> Option<(Ref<'_, K>, Ref<'_, V>)> {
         let key = key_of(key);
-        self.find(|set, word| unsafe { sys::lath_bytes_scan(set, &key, back, word, 1) } == 1)
+        let scan = |set, word| unsafe { sys::lath_bytes_scan(set, &key, back, word, 1) } == 1;
+        self.find(scan).map(Found::into_entry)
     }
 
     /// Removes `key`. It and its value are dropped when no thread looks at them any more.
-    pub fn remove<Q: Bytes + ?Sized>(&self, key: &Q) -> Option<BytesRef<'_, K, V>> {
+    pub fn remove<Q: Bytes + ?Sized>(&self, key: &Q) -> Option<Ref<'_, V>> {
         self.retired.drop_some(self.set.memory());
         let key = key_of(key.bytes());
         let erase = |set, word| code::found(unsafe { sys::lath_bytes_erase(set, &key, word) });
         let gone = self.find(erase)?;
         self.left(gone.word);
-        Some(gone)
+        Some(gone.into_value())
     }
 
     /// Removes this entry, unless another thread has changed it.
-    fn remove_if(&self, entry: &BytesRef<'_, K, V>) -> bool {
+    fn remove_if(&self, entry: &Found<'_, K, V>) -> bool {
         // SAFETY: the set is initialised; the entry is in a section, so its pair lives.
         let result = unsafe { sys::lath_bytes_erase_if(self.raw(), entry.word, &mut 0) };
         let gone = code::unchanged(result);
@@ -352,30 +349,30 @@ impl<K: Bytes, V> BytesMap<K, V> {
         Some((key, value))
     }
 
-    fn pop(&self, first: bool) -> Option<BytesRef<'_, K, V>> {
+    fn pop(&self, last: bool) -> Option<(Ref<'_, K>, Ref<'_, V>)> {
         self.retired.drop_some(self.set.memory());
         loop {
-            let found = if first { self.first_key_value() } else { self.last_key_value() }?;
+            let found = self.iter().step(last)?;
             if self.remove_if(&found) {
-                return Some(found);
+                return Some(found.into_entry());
             }
         }
     }
 
     /// Removes the entry with the lowest key. Of threads that call it at the same time each gets
     /// another one.
-    pub fn pop_first(&self) -> Option<BytesRef<'_, K, V>> {
-        self.pop(true)
+    pub fn pop_first(&self) -> Option<(Ref<'_, K>, Ref<'_, V>)> {
+        self.pop(false)
     }
 
     /// Removes the entry with the highest key.
-    pub fn pop_last(&self) -> Option<BytesRef<'_, K, V>> {
-        self.pop(false)
+    pub fn pop_last(&self) -> Option<(Ref<'_, K>, Ref<'_, V>)> {
+        self.pop(true)
     }
 
     /// Removes `key` and returns it with its value: no one else has the map.
     pub fn take<Q: Bytes + ?Sized>(&mut self, key: &Q) -> Option<(K, V)> {
-        let word = self.get(key)?.word;
+        let word = self.entry(key.bytes())?.word;
         Some(self.take_word(word))
     }
 
@@ -404,15 +401,15 @@ impl<K: Bytes, V> BytesMap<K, V> {
     /// assert!(odd.map(|(key, n)| (*key, *n)).eq([("c", 3)]));
     /// ```
     pub fn extract_if<'a>(
-        &'a self,
-        keys: impl BytesRange,
-        mut gone: impl FnMut(&K, &V) -> bool + 'a,
-    ) -> impl Iterator<Item = (BytesPart<'a, K>, BytesPart<'a, V>)> + 'a {
+        &'a self, keys: impl BytesRange, mut gone: impl FnMut(&K, &V) -> bool + 'a,
+    ) -> impl Iterator<Item = (Ref<'a, K>, Ref<'a, V>)> + 'a {
         self.retired.drop_some(self.set.memory());
         let mut entries = self.range(keys);
         let all = core::iter::from_fn(move || entries.step(false));
-        let left = all.filter(move |entry| gone(entry.key(), entry) && self.remove_if(entry));
-        left.map(BytesRef::into_parts)
+        let left = all.filter(move |entry: &Found<'a, K, V>| {
+            gone(&entry.pair().key, &entry.pair().value) && self.remove_if(entry)
+        });
+        left.map(Found::into_entry)
     }
 
     /// Moves the entries at or behind `key` into their own map. Without memory all of them
@@ -438,7 +435,7 @@ impl<K: Bytes, V> BytesMap<K, V> {
     /// Moves all entries of `other` into this map; a key that both have gets the value of `other`.
     /// Without memory some entries are in `other` still.
     pub fn append(&mut self, other: &mut Self) -> Result<(), NoMemory> {
-        while let Some(word) = other.first_key_value().map(|entry| entry.word) {
+        while let Some(word) = other.iter().step(false).map(|entry| entry.word) {
             let (key, value) = other.take_word(word);
             if let Err(refused) = self.insert(key, value) {
                 made(other.insert(refused.key, refused.value).map_err(|_| NoMemory));
@@ -456,10 +453,9 @@ impl<K: Bytes, V> BytesMap<K, V> {
     }
 
     /// The entry that has this many before it. O(log n).
-    pub fn select(&self, rank: usize) -> Option<BytesRef<'_, K, V>> {
-        self.find(|set, word| {
-            code::found(unsafe { sys::lath_bytes_select(set, rank as u64, word) })
-        })
+    pub fn select(&self, rank: usize) -> Option<(Ref<'_, K>, Ref<'_, V>)> {
+        let select = |set, word| unsafe { sys::lath_bytes_select(set, rank as u64, word) };
+        self.find(|set, word| code::found(select(set, word))).map(Found::into_entry)
     }
 
     /// The number of entries. O(log n): see [`PointMap::len`](crate::PointMap::len).
@@ -479,7 +475,7 @@ impl<K: Bytes, V> BytesMap<K, V> {
         self.between(Edge::Open, Edge::Open)
     }
 
-    keys_and_values!(BytesPart<'_, K>, BytesPart<'_, V>);
+    keys_and_values!(Ref<'_, K>, Ref<'_, V>);
 
     /// The entries with these keys, in order.
     pub fn range(&self, keys: impl BytesRange) -> BytesEntries<'_, K, V> {
@@ -521,7 +517,7 @@ impl<K: Bytes, V> BytesMap<K, V> {
         match Self::try_with(self.options) {
             Ok(empty) => drop(mem::replace(self, empty)), // waits for nobody
             Err(NoMemory) => {
-                while let Some(word) = self.first_key_value().map(|entry| entry.word) {
+                while let Some(word) = self.iter().step(false).map(|entry| entry.word) {
                     drop(self.take_word(word));
                 }
             }
@@ -596,10 +592,7 @@ impl Edge {
 ///
 /// The set is initialised, the entry that was passed lives, and there is room for `AHEAD` words.
 unsafe fn scan_words<K: Bytes, V>(
-    set: *mut lath_bytes,
-    edge: &Edge,
-    back: sys::c_uint,
-    words: *mut u64,
+    set: *mut lath_bytes, edge: &Edge, back: sys::c_uint, words: *mut u64,
 ) -> usize {
     let from = edge.bytes::<K, V>();
     let key = from.map(|(bytes, _)| key_of(bytes));
@@ -625,7 +618,7 @@ pub struct BytesEntries<'a, K: Bytes, V> {
 
 impl<'a, K: Bytes, V> BytesEntries<'a, K, V> {
     /// The next entry from the front or the back.
-    fn step(&mut self, back: bool) -> Option<BytesRef<'a, K, V>> {
+    fn step(&mut self, back: bool) -> Option<Found<'a, K, V>> {
         if self.done {
             return None;
         }
@@ -654,13 +647,13 @@ impl<'a, K: Bytes, V> BytesEntries<'a, K, V> {
             Some(word) => self.low = Edge::Passed(word),
             None => self.done = true,
         }
-        Some(BytesRef::new(word?, Section::enter()))
+        Some(Found::new(word?, Section::enter()))
     }
 }
 
 stepped!(
-    impl ['a, K: Bytes, V] BytesEntries<'a, K, V>, (BytesPart<'a, K>, BytesPart<'a, V>),
-    |this, back| this.step(back).map(BytesRef::into_parts)
+    impl ['a, K: Bytes, V] BytesEntries<'a, K, V>, (Ref<'a, K>, Ref<'a, V>),
+    |this, back| this.step(back).map(Found::into_entry)
 );
 
 /// Takes the pairs of a map that ends, in order. The set has their words.

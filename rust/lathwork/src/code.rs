@@ -59,64 +59,38 @@ mod tests {
     extern crate std;
     use super::*;
 
-    /// All that a call might return, and no errno at all.
-    fn codes() -> impl Iterator<Item = sys::c_int> {
-        (-4095..=4095).chain([sys::c_int::MIN, sys::c_int::MAX])
-    }
-
+    /// Each code that a call might return, and others.
     #[test]
-    fn of_inserts() {
-        for code in codes() {
-            let overlaps = Reason::Overlaps(1..=2);
-            let expected = match -i64::from(code) {
+    fn all_codes() {
+        for code in (-4095..=4095).chain([sys::c_int::MIN, sys::c_int::MAX]) {
+            let (errno, there) = (code.wrapping_neg(), Reason::Overlaps(1..=2));
+            let inserted = match errno {
                 0 => Ok(()),
                 7 => Err(Reason::TooLong),
                 12 => Err(Reason::NoMemory),
-                17 => Err(overlaps.clone()),
-                _ => Err(Reason::Other(code.wrapping_neg())),
+                17 => Err(there.clone()),
+                _ => Err(Reason::Other(errno)),
             };
-            assert_eq!(refusal(code, || overlaps), expected, "{code}");
-        }
-    }
-
-    #[test]
-    fn of_searches() {
-        for code in -133..=3 {
-            let result = std::panic::catch_unwind(|| found(code));
-            match code {
-                0 => assert!(result.unwrap()),
-                -2 => assert!(!result.unwrap()),
-                _ => {
-                    let text = *result.unwrap_err().downcast::<std::string::String>().unwrap();
-                    let number = std::format!(" {}", code.wrapping_neg());
-                    assert!(text.ends_with(&number), "{text}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn of_spaces() {
-        for code in codes() {
-            let expected = match -i64::from(code) {
+            assert_eq!(refusal(code, || there), inserted, "{code}");
+            let allocated = match errno {
                 0 => Ok(()),
                 12 => Err(AllocError::NoMemory),
                 16 => Err(AllocError::Taken),
                 22 => Err(AllocError::Invalid),
                 28 => Err(AllocError::NoSpace),
-                _ => Err(AllocError::Other(code.wrapping_neg())),
+                _ => Err(AllocError::Other(errno)),
             };
-            assert_eq!(allocation(code), expected, "{code}");
+            assert_eq!(allocation(code), allocated, "{code}");
         }
     }
 
     #[test]
-    fn their_words() {
-        use std::string::ToString;
-        assert!(AllocError::Other(5).to_string().contains('5'));
-        assert_ne!(AllocError::Other(5), AllocError::NoMemory);
-        let reason: Reason = Reason::Other(5);
-        let refused = crate::InsertError { reason, value: () };
-        assert!(refused.to_string().contains('5'));
+    fn of_searches() {
+        assert!(found(0) && !found(-2) && !unchanged(-11));
+        for code in [-133, -12, -1, 1, 3] {
+            let panic = std::panic::catch_unwind(|| found(code)).unwrap_err();
+            let text = panic.downcast::<std::string::String>().unwrap();
+            assert!(text.ends_with(&std::format!(" {}", -code)), "{text}");
+        }
     }
 }

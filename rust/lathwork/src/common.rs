@@ -241,12 +241,6 @@ macro_rules! indexed {
             self.index.floor(crate::key::word(key)).map($make)
         }
 
-        crate::common::renamed! {
-            contains(key: K) is contains_key, bool;
-            first() is first_key_value, Option<$item>;
-            last() is last_key_value, Option<$item>;
-        }
-
         /// The number of entries: exact if no thread changes the map, else that of a set of entries that
         /// were there while it ran. O(log n), and some 30 ns for each leaf whose number of entries has changed
         /// since the last call.
@@ -281,17 +275,6 @@ macro_rules! indexed {
             self.index.verify()
         }
     };
-}
-
-/// Names of 0.2: `OLD(ARGUMENT) is NEW, RESULT`.
-macro_rules! renamed {
-    ($($old:ident$(<$q:ident>)?($($key:ident: $type:ty)?) is $new:ident, $result:ty;)*) => {$(
-        #[doc = concat!("The old name of [`", stringify!($new), "`](Self::", stringify!($new), ").")]
-        #[deprecated(since = "0.3.0", note = "it has the name that BTreeMap gives it")]
-        pub fn $old$(<$q: Bytes + ?Sized>)?(&self $(, $key: $type)?) -> $result {
-            self.$new($($key)?)
-        }
-    )*};
 }
 
 /// Keys and values of a map, in order.
@@ -355,7 +338,7 @@ macro_rules! both_ends {
 
 pub(crate) use {
     both_ends, collected, compared, constructors, from_array, indexed, iterated, keys_and_values,
-    of_copies, renamed, stepped,
+    of_copies, stepped,
 };
 
 /// Keys or values of a map that an iterator shows in place: what each derefs to can be copied.

@@ -78,8 +78,7 @@ impl<T: Structure, V> Handle<T, V> {
     /// `init` gets zeroed memory and an allocator, and returns 0 or a negative errno: then there is
     /// no structure, and the caller gets the errno.
     pub(crate) fn new(
-        memory: Memory,
-        init: impl FnOnce(*mut T, *const sys::lath_allocator) -> sys::c_int,
+        memory: Memory, init: impl FnOnce(*mut T, *const sys::lath_allocator) -> sys::c_int,
     ) -> Result<Self, sys::c_int> {
         let layout = Layout::new::<Block<T>>();
         let raw = memory.alloc(layout).map_err(|NoMemory| sys::ENOMEM)?;
@@ -215,9 +214,7 @@ pub(crate) fn rcu() -> *const sys::lath_rcu {
 
 /// A configuration for an index, a set of intervals or a set of byte keys.
 pub(crate) fn config(
-    layout: sys::c_int,
-    flags: sys::c_uint,
-    allocator: *const sys::lath_allocator,
+    layout: sys::c_int, flags: sys::c_uint, allocator: *const sys::lath_allocator,
 ) -> sys::lath_config {
     sys::lath_config {
         size: mem::size_of::<sys::lath_config>(),

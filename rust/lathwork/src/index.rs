@@ -14,6 +14,7 @@ use crate::handle::{config, made, no_memory, Handle};
 use crate::key::last_of;
 use crate::memory::{Memory, NoMemory, Options};
 use crate::retired::{drop_each, Retired};
+use crate::scan::Ahead;
 use crate::section::{may_wait, synchronize, Section};
 use crate::value::{self, header_of, number, Header, Owned, Stored};
 use crate::Ref;
@@ -66,16 +67,8 @@ impl<V> Gone<V> {
 
     /// Takes them, the oldest first.
     fn for_each(self, mut call: impl FnMut(*mut Header)) {
-        let (mut at, mut first) = (self.newest, ptr::null_mut());
-        while !at.is_null() {
-            // SAFETY: add() linked them, and nothing else uses the links.
-            unsafe {
-                let older = value::next_of(at);
-                value::set_next(at, first);
-                first = at;
-                at = older;
-            }
-        }
+        // SAFETY: add() linked them, and nothing else uses the links.
+        let mut first = unsafe { value::reversed(self.newest) };
         while !first.is_null() {
             // SAFETY: likewise; the call may set another link.
             let next = unsafe { value::next_of(first) };
@@ -99,8 +92,7 @@ impl<V> Index<V> {
     }
 
     fn by(
-        layout: sys::c_int,
-        options: &Options,
+        layout: sys::c_int, options: &Options,
         init: impl FnOnce(*mut sys::lath_index, &sys::lath_config) -> sys::c_int,
     ) -> Result<Self, NoMemory> {
         let copied = options.copied && value::fits::<V>();
@@ -159,9 +151,7 @@ impl<V> Index<V> {
 
     /// Inserts a range that overlaps no other one, by a call of `insert_stored()`.
     pub(crate) fn insert(
-        &self,
-        value: V,
-        insert: impl FnOnce(&Stored) -> Result<(), Reason>,
+        &self, value: V, insert: impl FnOnce(&Stored) -> Result<(), Reason>,
     ) -> Result<Ref<'_, V>, InsertError<V>> {
         let section = self.section();
         let stored = self.stored(value)?;
@@ -173,10 +163,7 @@ impl<V> Index<V> {
     }
 
     pub(crate) fn insert_stored(
-        &self,
-        first: u64,
-        last: u64,
-        stored: &Stored,
+        &self, first: u64, last: u64, stored: &Stored,
     ) -> Result<(), Reason> {
         let (item, mut there) =
             (item_of(first, last, stored.given::<V>(self.copied)), lath_item::default());
@@ -217,8 +204,7 @@ impl<V> Index<V> {
 
     /// Calls a function of the library that finds an item.
     pub(crate) fn find(
-        &self,
-        call: impl FnOnce(*mut sys::lath_index, *mut lath_item) -> sys::c_int,
+        &self, call: impl FnOnce(*mut sys::lath_index, *mut lath_item) -> sys::c_int,
     ) -> Option<Entry<'_, V>> {
         let section = self.section();
         let (result, item, stored) =
@@ -284,12 +270,11 @@ impl<V> Index<V> {
 
     /// For a call of the library that erases an item.
     fn remove_by(
-        &self,
-        call: impl FnOnce(*mut sys::lath_index, *mut lath_item) -> sys::c_int,
+        &self, call: impl FnOnce(*mut sys::lath_index, *mut lath_item) -> sys::c_int,
     ) -> Option<Entry<'_, V>> {
         let found = self.find(call);
         if let Some((_, _, value)) = &found {
-            self.left(value.stored());
+            self.left(&value.stored());
         }
         found
     }
@@ -302,17 +287,14 @@ impl<V> Index<V> {
             sys::lath_index_erase_if(self.raw(), key, old.given::<V>(self.copied), ptr::null_mut())
         });
         if gone {
-            self.left(old);
+            self.left(&old);
         }
         gone
     }
 
     /// Replaces the value at `key` if its words are those of `old`: or the value back.
     pub(crate) fn replace_if(
-        &self,
-        key: u64,
-        old: &Ref<'_, V>,
-        value: V,
+        &self, key: u64, old: &Ref<'_, V>, value: V,
     ) -> Result<Ref<'_, V>, InsertError<V>> {
         let section = self.section();
         let (stored, index) = (self.stored(value)?, self.raw());
@@ -324,7 +306,7 @@ impl<V> Index<V> {
                 return Err(self.refused(Reason::Absent, stored));
             }
         }
-        self.left(old.stored());
+        self.left(&old.stored());
         Ok(Ref::new(stored, section))
     }
 
@@ -362,10 +344,7 @@ impl<V> Index<V> {
     /// Gives the entry that begins at `key` another value, while `lock()` is held. Returns the old
     /// one.
     pub(crate) fn replace<L>(
-        &self,
-        key: u64,
-        value: V,
-        lock: impl FnOnce() -> L,
+        &self, key: u64, value: V, lock: impl FnOnce() -> L,
     ) -> Result<Ref<'_, V>, InsertError<V>> {
         let section = self.section();
         let stored = self.stored(value)?;
@@ -501,7 +480,7 @@ impl<V> Index<V> {
             // SAFETY: the index is initialised.
             unsafe { sys::lath_index_clear(self.raw(), None, ptr::null_mut()) };
         } else {
-            drop_each(Taken::new(self));
+            drop_each(Taken { index: self, ahead: Ahead::new(), from: Some(0) });
         }
     }
 }
@@ -518,32 +497,9 @@ fn shrunk(result: sys::c_int) -> Result<(), NoMemory> {
 /// Takes the values of an index whose values are in nodes, in order. The entries stay until its end.
 struct Taken<'a, V> {
     index: &'a mut Index<V>,
-    items: [lath_item; AHEAD],
-    at: usize,
-    copied: usize,
+    ahead: Ahead<lath_item>,
     /// The key to go on from; None: there are no other entries.
     from: Option<u64>,
-}
-
-impl<'a, V> Taken<'a, V> {
-    fn new(index: &'a mut Index<V>) -> Self {
-        Taken { index, items: [lath_item::default(); AHEAD], at: 0, copied: 0, from: Some(0) }
-    }
-
-    /// Copies the next items.
-    fn read(&mut self) -> Option<()> {
-        let (from, items, mut next) = (self.from?, self.items.as_mut_ptr(), 0);
-        // SAFETY: the index is initialised; the pointers are valid; values of entries behind
-        // `from` have not been taken.
-        unsafe {
-            self.copied =
-                sys::lath_index_scan(self.index.raw(), from, u64::MAX, items, AHEAD, &mut next);
-            value::warm(self.items[..self.copied].iter().map(|item| item.value));
-        }
-        self.at = 0;
-        self.from = Some(next).filter(|&next| self.copied == AHEAD && next > 0);
-        Some(())
-    }
 }
 
 impl<V> Iterator for Taken<'_, V> {
@@ -551,15 +507,19 @@ impl<V> Iterator for Taken<'_, V> {
 
     /// None in it: another entry has the value.
     fn next(&mut self) -> Option<Self::Item> {
-        if self.at == self.copied {
-            self.read()?;
-        }
-        let word = self.items[..self.copied].get(self.at)?.value;
-        self.at += 1;
+        let (from, index) = (self.from?, self.index.raw());
+        // SAFETY: the index is initialised; the pointers are valid; values of entries behind `from`
+        // have not been taken.
+        let item = self.ahead.next(|items| unsafe {
+            let copied = sys::lath_index_scan(index, from, u64::MAX, items, AHEAD, &mut 0);
+            value::warm((0..copied).map(|i| (*items.add(i)).value));
+            copied
+        })?;
+        self.from = last_of(&item).checked_add(1);
         // SAFETY: the word is in the index, and is looked at once. No one has a Ref.
         unsafe {
             let memory = Some(self.index.memory());
-            Some(value::leave(word).then(|| Owned::new(header_of(word), memory)))
+            Some(value::leave(item.value).then(|| Owned::new(header_of(item.value), memory)))
         }
     }
 }
@@ -579,6 +539,10 @@ impl<V> Drop for Index<V> {
         let (values, nodes) = self.retired.end();
         // SAFETY: they are of this index; their values are dropped now.
         unsafe { self.index.bury(nodes) };
-        drop_each(values.map(Some).chain(Taken::new(self)));
+        drop_each(values.map(Some).chain(Taken {
+            index: self,
+            ahead: Ahead::new(),
+            from: Some(0),
+        }));
     }
 }

@@ -162,8 +162,7 @@ impl<K: Key, V> IntervalMap<K, V> {
     }
 
     fn search(
-        &self,
-        keys: &impl KeyRange<K>,
+        &self, keys: &impl KeyRange<K>,
         begin: unsafe extern "C" fn(*mut lath_interval_iter, *mut sys::lath_intervals, u64, u64),
     ) -> Intervals<'_, K, V> {
         let keys = words(keys);
@@ -232,8 +231,7 @@ impl<K: Key, V> IntervalMap<K, V> {
 
     /// Begins a search; None: it finds nothing.
     fn begin<T>(
-        &self,
-        keys: Option<T>,
+        &self, keys: Option<T>,
         call: impl FnOnce(*mut lath_interval_iter, *mut sys::lath_intervals),
     ) -> Search<'_, V> {
         let iter = keys.map(|_| {

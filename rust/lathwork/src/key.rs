@@ -52,26 +52,8 @@ pub trait Key: Copy {
     fn from_word(word: u64) -> Self;
 }
 
-macro_rules! unsigned {
-    ($($name:ty)*) => {$(
-        impl Key for $name {
-            const FIRST: $name = <$name>::MIN;
-            const LAST: $name = <$name>::MAX;
-            const BITS: u32 = <$name>::BITS;
-
-            fn into_word(self) -> u64 {
-                self as u64
-            }
-
-            fn from_word(word: u64) -> $name {
-                word as $name
-            }
-        }
-    )*};
-}
-
-/// The number of a signed key is its distance from the lowest one.
-macro_rules! signed {
+/// The number of an integer is its distance from the lowest one.
+macro_rules! integers {
     ($($name:ty)*) => {$(
         impl Key for $name {
             const FIRST: $name = <$name>::MIN;
@@ -89,11 +71,16 @@ macro_rules! signed {
     )*};
 }
 
-unsigned!(u8 u16 u32 u64 usize);
-signed!(i8 i16 i32 i64 isize);
+integers!(u8 u16 u32 u64 usize i8 i16 i32 i64 isize);
 
 /// The code points that are no characters are left out.
-const SURROGATES: core::ops::Range<u32> = 0xd800..0xe000;
+fn gap(place: u32) -> u32 {
+    if place < 0xd800 {
+        0
+    } else {
+        0x800
+    }
+}
 
 impl Key for char {
     const FIRST: char = '\0';
@@ -101,14 +88,12 @@ impl Key for char {
 
     fn into_word(self) -> u64 {
         let code = u32::from(self);
-        let gap = if code < SURROGATES.start { 0 } else { SURROGATES.end - SURROGATES.start };
-        (code - gap).into()
+        (code - gap(code)).into()
     }
 
     fn from_word(word: u64) -> char {
         let place = word as u32;
-        let gap = if place < SURROGATES.start { 0 } else { SURROGATES.end - SURROGATES.start };
-        char::from_u32(place + gap).expect("lathwork: the number of a char")
+        char::from_u32(place + gap(place)).expect("lathwork: the number of a char")
     }
 }
 
@@ -334,7 +319,9 @@ mod tests {
     #[test]
     fn numbers_of_keys_are_in_order() {
         in_order(&[0u8, 1, 255]);
+        in_order(&[0u16, 7, u16::MAX]);
         in_order(&[0u64, 1, u64::MAX]);
+        in_order(&[0usize, 7, usize::MAX]);
         in_order(&[i8::MIN, -1, 0, i8::MAX]);
         in_order(&[i32::MIN, -1, 0, i32::MAX]);
         in_order(&[i64::MIN, -1, 0, i64::MAX]);
@@ -344,6 +331,12 @@ mod tests {
         in_order(&[(0u32, 0u32), (0, u32::MAX), (1, 0), (u32::MAX, u32::MAX)]);
         in_order(&[(-1i8, true, -5i16), (0, false, -7), (0, false, 7), (0, true, -9)]);
         in_order(&[((1u8, 2u8), 3u32), ((1, 3), 0)]);
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        struct Gfn(u32);
+        crate::key!(Gfn(u32));
+        in_order(&[(1u16, Gfn(9)), (2, Gfn(0))]);
+        #[cfg(feature = "std")]
+        in_order(&[[127, 0, 0, 1], [192, 168, 0, 1]].map(std::net::Ipv4Addr::from));
         in_order(&['\0', 'a', '\u{d7ff}', '\u{e000}', char::MAX]);
         assert_eq!('\u{e000}'.into_word(), '\u{d7ff}'.into_word() + 1);
     }

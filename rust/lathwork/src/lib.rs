@@ -125,7 +125,7 @@ pub use range_allocator::{Held, Policy, RangeAllocator, Runs};
 pub use range_locks::{NotLocked, RangeGuard, RangeLocks};
 pub use range_map::{Gaps, IntoRanges, RangeMap, Ranges};
 pub use range_set::{IntoSetRanges, RangeSet, SetRanges};
-pub use reference::{BytesPart, BytesRef, Ref};
+pub use reference::Ref;
 pub use section::synchronize;
 pub use sort_queue::{Order, Refused, SortQueue, Ticket};
 #[cfg(feature = "store")]
@@ -135,13 +135,6 @@ pub use store::{
 };
 #[cfg(feature = "store")]
 pub use store_error::StoreError;
-
-/// The old bound of values: any type is one.
-#[deprecated(since = "0.3.0", note = "leave the bound out: values have any type")]
-pub trait Value {}
-
-#[allow(deprecated)]
-impl<V> Value for V {}
 
 /// What must not compile.
 ///

@@ -61,12 +61,6 @@ impl Options {
         Options { memory, ..self }
     }
 
-    /// Of no effect: all maps count.
-    #[deprecated(since = "0.3.0", note = "all maps have ranks")]
-    pub fn ranks(self) -> Self {
-        self
-    }
-
     /// All nodes in pages of 2 MiB.
     pub fn huge_pages(self) -> Self {
         self.flag(sys::LATH_HUGE_PAGES)
@@ -162,8 +156,7 @@ impl Reserve {
     /// Makes a change that takes a lock and calls the library `within` it. One that has failed
     /// since it lacked a block has changed nothing, and is made again with one more.
     pub(crate) fn change<T, E>(
-        memory: Memory,
-        mut change: impl FnMut(&mut Reserve) -> Result<T, E>,
+        memory: Memory, mut change: impl FnMut(&mut Reserve) -> Result<T, E>,
     ) -> Result<T, E> {
         let mut reserve = Reserve { memory, blocks: [(ptr::null_mut(), 0); 8], lacks: 0 };
         loop {

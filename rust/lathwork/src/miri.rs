@@ -41,8 +41,7 @@ pub(crate) unsafe fn lathwork_sys_yield(_rounds: usize) {
 
 /// Makes the call in another thread, at any time: the tests have no sections.
 pub(crate) unsafe fn call(
-    head: *mut sys::lath_rcu_head,
-    call: unsafe extern "C" fn(*mut sys::lath_rcu_head),
+    head: *mut sys::lath_rcu_head, call: unsafe extern "C" fn(*mut sys::lath_rcu_head),
 ) {
     let head = head as usize;
     let thread = thread::spawn(move || unsafe { call(head as *mut sys::lath_rcu_head) });

@@ -49,10 +49,7 @@ impl<V> Index<V> {
     /// Moves an entry into `to`, in the place of one that is there, for a caller that alone has
     /// both. Without memory nothing has changed. Not for entries that share a value.
     fn hand_over(
-        &mut self,
-        item: &lath_item,
-        stored: &Stored,
-        to: &mut Index<V>,
+        &mut self, item: &lath_item, stored: &Stored, to: &mut Index<V>,
     ) -> Result<(), NoMemory> {
         let stays = match (self.inline(), to.inline()) {
             (false, false) => self.memory().is(&to.memory()),

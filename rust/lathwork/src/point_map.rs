@@ -49,12 +49,6 @@ impl<K: Key, V> PointMap<K, V> {
         Ok(PointMap { index: Index::new(sys::LATH_POINTS, &options)?, options, of: PhantomData })
     }
 
-    /// The old name of [`new`](Self::new).
-    #[deprecated(since = "0.3.0", note = "all maps have ranks: write new()")]
-    pub fn with_ranks() -> Self {
-        Self::new()
-    }
-
     /// Gives `key` a value. Returns the one that it had. O(log n).
     ///
     /// ```
@@ -91,9 +85,7 @@ impl<K: Key, V> PointMap<K, V> {
     /// assert_eq!(*map.get_or_insert_with(1, || unreachable!()).unwrap(), "one");
     /// ```
     pub fn get_or_insert_with(
-        &self,
-        key: K,
-        make: impl FnOnce() -> V,
+        &self, key: K, make: impl FnOnce() -> V,
     ) -> Result<Ref<'_, V>, InsertError<V, K>> {
         if let Some(there) = self.get(key) {
             return Ok(there);
@@ -130,9 +122,7 @@ impl<K: Key, V> PointMap<K, V> {
     /// assert_eq!(*map.get(1).unwrap(), 14);
     /// ```
     pub fn update(
-        &self,
-        key: impl Borrow<K>,
-        mut change: impl FnMut(&V) -> V,
+        &self, key: impl Borrow<K>, mut change: impl FnMut(&V) -> V,
     ) -> Result<Option<Ref<'_, V>>, InsertError<V, K>> {
         self.index.drop_some();
         let key = word(key);
@@ -234,9 +224,7 @@ impl<K: Key, V> PointMap<K, V> {
     /// assert_eq!(map.len(), 8);
     /// ```
     pub fn extract_if<'a>(
-        &'a self,
-        keys: impl KeyRange<K>,
-        mut gone: impl FnMut(&K, &V) -> bool + 'a,
+        &'a self, keys: impl KeyRange<K>, mut gone: impl FnMut(&K, &V) -> bool + 'a,
     ) -> impl Iterator<Item = (K, Ref<'a, V>)> + 'a {
         self.index.drop_some();
         let entries = self.range(keys);

@@ -74,9 +74,7 @@ impl RangeAllocator {
 
     /// The same, made as `options` says: [`Options::exact`] and [`Options::memory`] have a meaning.
     pub fn try_with(
-        addresses: impl KeyRange<u64>,
-        unit: u64,
-        options: Options,
+        addresses: impl KeyRange<u64>, unit: u64, options: Options,
     ) -> Result<Self, AllocError> {
         let (low, last) = words(&addresses).ok_or(AllocError::Invalid)?;
         let flags = if options.exact { sys::LATH_SPACE_NO_ARENAS } else { 0 };
@@ -140,10 +138,7 @@ impl RangeAllocator {
     /// assert!(space.alloc_within(0..4096, 1, 0).unwrap() < 4096);
     /// ```
     pub fn alloc_within(
-        &self,
-        limits: impl KeyRange<u64>,
-        size: u64,
-        align: u64,
+        &self, limits: impl KeyRange<u64>, size: u64, align: u64,
     ) -> Result<u64, AllocError> {
         self.alloc_by(Policy::First, limits, size, align)
     }
@@ -163,11 +158,7 @@ impl RangeAllocator {
     /// assert!(space.alloc_by(Policy::Exact(505), .., 10, 0).is_err());
     /// ```
     pub fn alloc_by(
-        &self,
-        policy: Policy,
-        limits: impl KeyRange<u64>,
-        size: u64,
-        align: u64,
+        &self, policy: Policy, limits: impl KeyRange<u64>, size: u64, align: u64,
     ) -> Result<u64, AllocError> {
         let (low, last) = words(&limits).ok_or(AllocError::Invalid)?;
         let (policy, hint) = policy.numbers();

@@ -135,27 +135,20 @@ impl<K: Key> RangeLocks<K> {
 
     /// As [`lock`](Self::lock), but waits at most so long.
     pub fn lock_for(
-        &self,
-        range: impl KeyRange<K>,
-        most: Duration,
+        &self, range: impl KeyRange<K>, most: Duration,
     ) -> Result<RangeGuard<'_, K>, NotLocked> {
         self.get(range, sys::LATH_EXCLUSIVE_RANGE, nanoseconds(most))
     }
 
     /// As [`lock_shared`](Self::lock_shared), but waits at most so long.
     pub fn lock_shared_for(
-        &self,
-        range: impl KeyRange<K>,
-        most: Duration,
+        &self, range: impl KeyRange<K>, most: Duration,
     ) -> Result<RangeGuard<'_, K>, NotLocked> {
         self.get(range, sys::LATH_SHARED_RANGE, nanoseconds(most))
     }
 
     fn get(
-        &self,
-        range: impl KeyRange<K>,
-        mode: sys::c_int,
-        nanoseconds: u64,
+        &self, range: impl KeyRange<K>, mode: sys::c_int, nanoseconds: u64,
     ) -> Result<RangeGuard<'_, K>, NotLocked> {
         let (first, last) = words(&range).ok_or(NotLocked::Empty)?;
         let hold = boxed(sys::lath_range_hold::default());

@@ -8,8 +8,7 @@ use core::ops::RangeInclusive;
 use lathwork_sys as sys;
 
 use crate::common::{
-    both_ends, collected, compared, constructors, from_array, indexed, iterated, of_copies,
-    renamed, stepped,
+    both_ends, collected, compared, constructors, from_array, indexed, iterated, of_copies, stepped,
 };
 use crate::error::{InsertError, Reason};
 use crate::index::{Entry, Index};
@@ -158,9 +157,7 @@ impl<K: Key, V> RangeMap<K, V> {
     /// assert_eq!((refused.reason, refused.value), (lathwork::Reason::Overlaps(10..=29), 2));
     /// ```
     pub fn try_insert(
-        &self,
-        range: impl KeyRange<K>,
-        value: V,
+        &self, range: impl KeyRange<K>, value: V,
     ) -> Result<Ref<'_, V>, InsertError<V, K>> {
         let (first, last, value) = Self::range_and(&range, value)?;
         let done = self.index.insert(value, |stored| {
@@ -184,8 +181,6 @@ impl<K: Key, V> RangeMap<K, V> {
         })
     }
 
-    renamed!(get_range(key: K) is get_key_value, Option<(RangeInclusive<K>, Ref<'_, V>)>;);
-
     /// Removes these keys: ranges within them go, those that they meet in part are cut. A range
     /// that goes beyond at both ends becomes two of the same value, which may need memory: without
     /// it no key has been removed. A read may see a part of the keys removed, and the others not
@@ -204,8 +199,7 @@ impl<K: Key, V> RangeMap<K, V> {
     /// Removes the range that begins at `first`. Its value is dropped when no thread has a [`Ref`]
     /// to it.
     pub fn remove_starting(
-        &self,
-        first: impl Borrow<K>,
+        &self, first: impl Borrow<K>,
     ) -> Option<(RangeInclusive<K>, Ref<'_, V>)> {
         self.index.drop_some();
         let _change = self.lock.shared();
@@ -248,15 +242,6 @@ impl<K: Key, V> RangeMap<K, V> {
     {
         let (first, last, value) = self.index.take_value(word(first), V::clone)?;
         Some((keys(first, last), value))
-    }
-
-    /// The old name of [`take_starting`](Self::take_starting).
-    #[deprecated(since = "0.3.0", note = "write take_starting()")]
-    pub fn take(&mut self, first: K) -> Option<(RangeInclusive<K>, V)>
-    where
-        V: Clone,
-    {
-        self.take_starting(first)
     }
 
     /// Gives the range that begins at `first` another value. Returns the old one; if there is no

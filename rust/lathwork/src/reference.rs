@@ -33,21 +33,43 @@ pub struct Ref<'a, V> {
     of: PhantomData<(&'a V, *const ())>,
 }
 
-impl<V> Ref<'_, V> {
-    /// `stored` is in an index, or was when `section` had begun already; with a section it is in a node.
+impl<'a, V> Ref<'a, V> {
+    /// `stored` is in an index, or was when `section` had begun already; with a section it is in a
+    /// node.
     pub(crate) fn new(stored: Stored, section: Option<Section>) -> Self {
+        let section = match section {
+            // SAFETY: the section keeps the node.
+            Some(section) => return unsafe { Ref::at(value::node_value(stored.first()), section) },
+            None => None,
+        };
         Ref { stored, section, of: PhantomData }
     }
 
-    pub(crate) fn stored(&self) -> &Stored {
-        &self.stored
+    /// One to a value, or to a part of one, in a node.
+    ///
+    /// # Safety
+    ///
+    /// It is in a container, or was when `section` had begun already; `'a` is within the life of
+    /// that.
+    pub(crate) unsafe fn at(value: *const V, section: Section) -> Self {
+        let stored = Stored::word(value as usize as u64);
+        Ref { stored, section: Some(section), of: PhantomData }
+    }
+
+    /// As the index has it.
+    pub(crate) fn stored(&self) -> Stored {
+        match self.section {
+            Some(_) => Stored::word(value::word_of::<V>(self.stored.first())),
+            None => self.stored,
+        }
     }
 
     /// Another one to the same value. As of a `std::cell::Ref`, it is called `Ref::clone(&value)`:
     /// `value.clone()` clones the value.
     #[allow(clippy::should_implement_trait)]
     pub fn clone(this: &Self) -> Self {
-        Ref::new(this.stored, this.section.as_ref().map(|_| Section::enter()))
+        let section = this.section.as_ref().map(|_| Section::enter());
+        Ref { stored: this.stored, section, of: PhantomData }
     }
 }
 
@@ -55,36 +77,14 @@ impl<V> Deref for Ref<'_, V> {
     type Target = V;
 
     fn deref(&self) -> &V {
-        // SAFETY: the section began while the word was in the index, and values that leave it are
-        // dropped after all sections of that time. A value without a section is a copy.
-        unsafe { self.stored.target(self.section.is_some()) }
-    }
-}
-
-/// The key or the value of an entry that an iterator over a [`BytesMap`](crate::BytesMap) shows. It
-/// derefs to that, and is a section, as a [`Ref`].
-pub struct BytesPart<'a, T> {
-    part: *const T,
-    _section: Section,
-    of: PhantomData<&'a T>,
-}
-
-impl<T> BytesPart<'_, T> {
-    /// # Safety
-    ///
-    /// `part` is in an entry of a map, or was when `section` had begun already, and the lifetime is
-    /// within that of the map.
-    pub(crate) unsafe fn new(part: *const T, section: Section) -> Self {
-        BytesPart { part, _section: section, of: PhantomData }
-    }
-}
-
-impl<T> Deref for BytesPart<'_, T> {
-    type Target = T;
-
-    fn deref(&self) -> &T {
-        // SAFETY: the section began while the entry was in the map.
-        unsafe { &*self.part }
+        // SAFETY: the section began while the value was in the container, and values that leave it
+        // are dropped after all sections of that time. A value without a section is a copy.
+        unsafe {
+            match self.section {
+                Some(_) => &*(self.stored.first() as usize as *const V),
+                None => self.stored.target(false),
+            }
+        }
     }
 }
 
@@ -94,143 +94,116 @@ pub(crate) struct Pair<K, V> {
     pub(crate) value: V,
 }
 
-/// An entry of a [`BytesMap`](crate::BytesMap) that is looked at: it derefs to the value. It stays
-/// valid while it lives, also if it is removed since, and is a section, as a [`Ref`].
-pub struct BytesRef<'a, K, V> {
+/// An entry of a `BytesMap` that was found.
+pub(crate) struct Found<'a, K, V> {
     pub(crate) word: u64,
     section: Section,
-    of: PhantomData<(&'a (K, V), *const ())>,
+    of: PhantomData<&'a (K, V)>,
 }
 
-impl<'a, K, V> BytesRef<'a, K, V> {
+impl<'a, K, V> Found<'a, K, V> {
     /// `word` is in a set, or was when `section` had begun already.
     pub(crate) fn new(word: u64, section: Section) -> Self {
-        BytesRef { word, section, of: PhantomData }
+        Found { word, section, of: PhantomData }
     }
 
-    pub(crate) fn into_parts(self) -> (BytesPart<'a, K>, BytesPart<'a, V>) {
-        let (key, value): (*const K, *const V) = (self.key(), self.value());
-        // SAFETY: the sections begin before that of the entry ends.
-        unsafe {
-            let key = BytesPart::new(key, Section::enter());
-            (key, BytesPart::new(value, self.section))
-        }
-    }
-
-    fn pair(&self) -> &Pair<K, V> {
+    pub(crate) fn pair(&self) -> &Pair<K, V> {
         // SAFETY: the section began while the pair was in the set.
         unsafe { &*value::node_value(self.word) }
     }
 
-    /// The key.
-    pub fn key(&self) -> &K {
-        &self.pair().key
+    pub(crate) fn into_value(self) -> Ref<'a, V> {
+        let value: *const V = &self.pair().value;
+        // SAFETY: likewise.
+        unsafe { Ref::at(value, self.section) }
     }
 
-    /// The value.
-    pub fn value(&self) -> &V {
-        &self.pair().value
-    }
-}
-
-impl<K, V> Deref for BytesRef<'_, K, V> {
-    type Target = V;
-
-    fn deref(&self) -> &V {
-        self.value()
-    }
-}
-
-impl<K: fmt::Debug, V: fmt::Debug> fmt::Debug for BytesRef<'_, K, V> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (self.key(), self.value()).fmt(f)
+    pub(crate) fn into_entry(self) -> (Ref<'a, K>, Ref<'a, V>) {
+        let key: *const K = &self.pair().key;
+        // SAFETY: likewise; the second section begins before the first one ends.
+        let key = unsafe { Ref::at(key, Section::enter()) };
+        (key, self.into_value())
     }
 }
 
 macro_rules! numbers {
-    ($name:ident: $($number:ty)*) => {$(
-        impl<'a> Sum<$name<'a, $number>> for $number {
-            fn sum<I: Iterator<Item = $name<'a, $number>>>(values: I) -> $number {
+    ($($number:ty)*) => {$(
+        impl<'a> Sum<Ref<'a, $number>> for $number {
+            fn sum<I: Iterator<Item = Ref<'a, $number>>>(values: I) -> $number {
                 values.map(|value| *value).sum()
             }
         }
     )*};
 }
 
-/// Is printed, compared, hashed and summed as what it derefs to.
-macro_rules! as_target {
-    ($name:ident) => {
-        impl<V> AsRef<V> for $name<'_, V> {
-            fn as_ref(&self) -> &V {
-                self
-            }
-        }
+// It is printed, compared, hashed and summed as what it derefs to.
 
-        impl<V: fmt::Debug> fmt::Debug for $name<'_, V> {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                (**self).fmt(f)
-            }
-        }
-
-        impl<V: fmt::Display> fmt::Display for $name<'_, V> {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                (**self).fmt(f)
-            }
-        }
-
-        impl<V> Borrow<V> for $name<'_, V> {
-            fn borrow(&self) -> &V {
-                self
-            }
-        }
-
-        impl<V: Hash> Hash for $name<'_, V> {
-            fn hash<H: Hasher>(&self, state: &mut H) {
-                (**self).hash(state);
-            }
-        }
-
-        impl PartialEq<str> for $name<'_, String> {
-            fn eq(&self, other: &str) -> bool {
-                **self == *other
-            }
-        }
-
-        impl PartialEq<&str> for $name<'_, String> {
-            fn eq(&self, other: &&str) -> bool {
-                **self == **other
-            }
-        }
-
-        numbers!($name: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64);
-
-        impl<V: PartialEq> PartialEq<V> for $name<'_, V> {
-            fn eq(&self, other: &V) -> bool {
-                **self == *other
-            }
-        }
-
-        impl<V: PartialEq> PartialEq for $name<'_, V> {
-            fn eq(&self, other: &Self) -> bool {
-                **self == **other
-            }
-        }
-
-        impl<V: Eq> Eq for $name<'_, V> {}
-
-        impl<V: PartialOrd> PartialOrd for $name<'_, V> {
-            fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-                (**self).partial_cmp(&**other)
-            }
-        }
-
-        impl<V: Ord> Ord for $name<'_, V> {
-            fn cmp(&self, other: &Self) -> Ordering {
-                (**self).cmp(&**other)
-            }
-        }
-    };
+impl<V> AsRef<V> for Ref<'_, V> {
+    fn as_ref(&self) -> &V {
+        self
+    }
 }
 
-as_target!(Ref);
-as_target!(BytesPart);
+impl<V: fmt::Debug> fmt::Debug for Ref<'_, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<V: fmt::Display> fmt::Display for Ref<'_, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<V> Borrow<V> for Ref<'_, V> {
+    fn borrow(&self) -> &V {
+        self
+    }
+}
+
+impl<V: Hash> Hash for Ref<'_, V> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (**self).hash(state);
+    }
+}
+
+impl PartialEq<str> for Ref<'_, String> {
+    fn eq(&self, other: &str) -> bool {
+        **self == *other
+    }
+}
+
+impl PartialEq<&str> for Ref<'_, String> {
+    fn eq(&self, other: &&str) -> bool {
+        **self == **other
+    }
+}
+
+numbers!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64);
+
+impl<V: PartialEq> PartialEq<V> for Ref<'_, V> {
+    fn eq(&self, other: &V) -> bool {
+        **self == *other
+    }
+}
+
+impl<V: PartialEq> PartialEq for Ref<'_, V> {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl<V: Eq> Eq for Ref<'_, V> {}
+
+impl<V: PartialOrd> PartialOrd for Ref<'_, V> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        (**self).partial_cmp(&**other)
+    }
+}
+
+impl<V: Ord> Ord for Ref<'_, V> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (**self).cmp(&**other)
+    }
+}

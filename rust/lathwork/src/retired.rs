@@ -42,13 +42,7 @@ impl Queue {
         if newest.is_null() {
             return;
         }
-        let (mut at, mut first) = (newest, ptr::null_mut());
-        while !at.is_null() {
-            let older = value::next_of(at);
-            value::set_next(at, first);
-            first = at;
-            at = older;
-        }
+        let first = value::reversed(newest);
         if self.first.is_null() {
             self.first = first;
         } else {

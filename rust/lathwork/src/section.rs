@@ -11,8 +11,7 @@ use lathwork_sys as sys;
 ///
 /// The head lives until then; the call may be made by any thread, in which it waits for nothing.
 pub(crate) unsafe fn when_over(
-    head: *mut sys::lath_rcu_head,
-    call: unsafe extern "C" fn(*mut sys::lath_rcu_head),
+    head: *mut sys::lath_rcu_head, call: unsafe extern "C" fn(*mut sys::lath_rcu_head),
 ) {
     #[cfg(miri)]
     return crate::miri::call(head, call);

@@ -300,11 +300,7 @@ impl<T> SortQueue<T> {
 ///
 /// There are `count` slots of `stride` bytes, which begin with their hook and stay where they are.
 unsafe fn make_queue(
-    slots: NonNull<u8>,
-    stride: usize,
-    count: u32,
-    order: Order,
-    options: &Options,
+    slots: NonNull<u8>, stride: usize, count: u32, order: Order, options: &Options,
 ) -> Result<(NonNull<sys::lath_sortq>, Layout), NoMemory> {
     let config = sys::lath_sortq_config {
         size: mem::size_of::<sys::lath_sortq_config>(),

@@ -444,9 +444,7 @@ impl<K: StoreKey> Store<K> {
     /// What `f` makes of the value of a key, without a copy. While it runs replaced values keep
     /// their memory; in a store with a limit it should write nothing.
     pub fn view<R>(
-        &self,
-        key: &K::Arg,
-        f: impl FnOnce(&StoreValue<'_>) -> R,
+        &self, key: &K::Arg, f: impl FnOnce(&StoreValue<'_>) -> R,
     ) -> Result<Option<R>, StoreError> {
         let mut there = MaybeUninit::uninit(); // which does not move
         let _reading = Reading::begin(self);
@@ -607,9 +605,7 @@ impl<K: StoreKey> Store<K> {
             panic: Option<Box<dyn Any + Send>>,
         }
         unsafe extern "C" fn call<F: FnMut(Option<&StoreValue<'_>>) -> Change>(
-            arg: *mut c_void,
-            old: *const c::lath_store_ref,
-            change: *mut c::lath_store_change,
+            arg: *mut c_void, old: *const c::lath_store_ref, change: *mut c::lath_store_change,
         ) -> sys::c_int {
             let call = &mut *arg.cast::<Call<F>>();
             let value = old.as_ref().map(|there| StoreValue { there });

@@ -118,8 +118,7 @@ impl Stored {
 
     /// What a call of the library fills in: an item, and the value of it.
     pub(crate) fn filled<V>(
-        copied: bool,
-        call: impl FnOnce(&mut sys::lath_item) -> sys::c_int,
+        copied: bool, call: impl FnOnce(&mut sys::lath_item) -> sys::c_int,
     ) -> (sys::c_int, sys::lath_item, Self) {
         let mut stored = Stored(MaybeUninit::uninit());
         let mut item = sys::lath_item::default();
@@ -304,6 +303,14 @@ pub(crate) unsafe fn node_value<V>(word: u64) -> *const V {
     addr_of!((*node_of::<V>(word)).value)
 }
 
+/// The word of the node in which a value has this address.
+pub(crate) fn word_of<V>(address: u64) -> u64 {
+    let node = MaybeUninit::<Node<V>>::uninit();
+    // SAFETY: the address of a field, which is not read.
+    let value = unsafe { addr_of!((*node.as_ptr()).value) } as usize;
+    address - (value - node.as_ptr() as usize) as u64
+}
+
 /// Frees a node without its value.
 ///
 /// # Safety
@@ -352,6 +359,22 @@ pub(crate) unsafe fn is_unseen(node: *mut Header) -> bool {
 
 pub(crate) unsafe fn next_of(node: *mut Header) -> *mut Header {
     (*node).next
+}
+
+/// Links nodes the other way round; returns what was the last one.
+///
+/// # Safety
+///
+/// Nothing else uses the links.
+pub(crate) unsafe fn reversed(mut at: *mut Header) -> *mut Header {
+    let mut first = ptr::null_mut();
+    while !at.is_null() {
+        let next = next_of(at);
+        set_next(at, first);
+        first = at;
+        at = next;
+    }
+    first
 }
 
 pub(crate) unsafe fn set_next(node: *mut Header, next: *mut Header) {

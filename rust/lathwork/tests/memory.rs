@@ -6,10 +6,9 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering::SeqCst};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
-mod counted;
-use counted::Counted;
+mod common;
+use common::{wait_for, Counted};
 
 use lathwork::{
     AllocError, BytesMap, IntervalMap, NoMemory, Options, Order, PointMap, RangeAllocator,
@@ -41,11 +40,7 @@ impl Counting {
 
     /// Waits until it has got everything back: a section of another test may delay that.
     fn all_back(&self) {
-        let begin = Instant::now();
-        while self.bytes() != 0 && begin.elapsed() < Duration::from_secs(60) {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        assert_eq!(self.bytes(), 0);
+        wait_for("memory that has come back", || self.bytes() == 0);
     }
 }
 
@@ -99,37 +94,33 @@ fn counted(program: impl FnOnce(Options, &'static Counting) -> isize) {
     memory.all_back();
 }
 
-type Large = [u64; 5];
-
 #[test]
-fn every_byte_of_points() {
+fn every_byte_of_maps() {
     counted(|options, memory| {
         let mut map = PointMap::try_with(options).unwrap();
+        let copies = PointMap::try_of_copies(options).unwrap();
+        let (ranges, set) =
+            (RangeMap::try_with(options).unwrap(), RangeSet::try_with(options).unwrap());
         for key in 0..5000u32 {
             map.insert(key, [u64::from(key); 5]).ok().unwrap();
         }
         assert!(memory.bytes() >= 5000 * (40 + 32));
+        let requests = memory.requests.load(SeqCst);
+        for key in 0..5000u32 {
+            copies.insert(key, [u64::from(key); 5]).ok().unwrap();
+        }
+        assert!(memory.requests.load(SeqCst) < requests + 500); // copies are no blocks
         for key in 0..1000 {
             map.insert(key, [0; 5]).ok().unwrap();
             map.remove(key + 1000);
+            let keys = u64::from(key * 10)..u64::from(key * 10 + 20);
+            ranges.insert(keys.clone(), [5; 5]).ok().unwrap();
+            ranges.remove(keys.start + 3..keys.start + 5).unwrap();
+            set.insert(keys.start..keys.start + 5).unwrap();
         }
-        let high: PointMap<u32, Large> = map.split_off(4000).unwrap();
+        let high: PointMap<u32, [u64; 5]> = map.split_off(4000).unwrap();
         assert_eq!((map.len(), high.len()), (3000, 1000));
         map.reclaim();
-        memory.bytes()
-    });
-}
-
-#[test]
-fn every_byte_of_ranges() {
-    counted(|options, memory| {
-        let (map, set) =
-            (RangeMap::try_with(options).unwrap(), RangeSet::try_with(options).unwrap());
-        for key in 0..2000u64 {
-            map.insert(10 * key..10 * key + 20, [key; 5]).ok().unwrap();
-            map.remove(10 * key + 3..10 * key + 5).unwrap();
-            set.insert(10 * key..10 * key + 5).unwrap();
-        }
         memory.bytes()
     });
 }

@@ -30,43 +30,6 @@ fn alone(name: &str, test: impl FnOnce()) {
     assert!(done.status.success(), "{}: {text}", done.status);
 }
 
-/// A value that counts its drop.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Dropped(Arc<String>);
-
-impl AsRef<[u8]> for Dropped {
-    fn as_ref(&self) -> &[u8] {
-        self.0.as_bytes()
-    }
-}
-
-/// A map is filled; a thread leaks a reference and ends; the value is removed.
-fn leaked<M: Sync, V>(
-    map: M,
-    leak: impl for<'a> FnOnce(&'a M) -> &'a V + Send,
-    remove: impl FnOnce(&M),
-    reclaim: impl Fn(&M),
-    count: impl Fn() -> usize,
-) where
-    V: Sync,
-{
-    let before = count();
-    let there: &V = thread::scope(|s| s.spawn(|| leak(&map)).join().unwrap());
-    remove(&map);
-    for _ in 0..30 {
-        thread::sleep(Duration::from_millis(5));
-        reclaim(&map);
-    }
-    assert_eq!(count(), before, "dropped under a reference");
-    let _ = there;
-    drop(map); // which waits for nobody
-}
-
-fn token() -> (Arc<String>, Dropped) {
-    let one = Arc::new(String::from("a value"));
-    (one.clone(), Dropped(one))
-}
-
 #[test]
 fn retain_removes_only_what_it_showed() {
     let map: RangeMap<u32, u32> = RangeMap::new();
@@ -79,68 +42,39 @@ fn retain_removes_only_what_it_showed() {
     assert_eq!(map.first_key_value().unwrap().0, 0..=99);
 }
 
-#[test]
-fn leaked_by_a_thread_that_ends_points() {
-    alone("leaked_by_a_thread_that_ends_points", || {
-        let (one, value) = token();
-        let map: PointMap<u32, Dropped> = PointMap::new();
-        map.insert(1, value).ok().unwrap();
-        leaked(
-            map,
-            |map| &**Box::leak(Box::new(map.get(1).unwrap())),
-            |map| drop(map.remove(1)),
-            PointMap::reclaim,
-            || Arc::strong_count(&one),
-        );
-    });
+/// A thread leaks a reference to a value and ends; the value is removed, and not dropped.
+macro_rules! leaked {
+    ($($test:ident: $map:ident: $type:ty, $insert:expr, $leak:expr, $remove:expr;)*) => {$(
+        #[test]
+        fn $test() {
+            alone(stringify!($test), || {
+                let value = Arc::new(1);
+                let $map = <$type>::new();
+                let _ = $insert(value.clone());
+                let there: &Arc<u8> = thread::scope(|s| s.spawn(|| $leak).join().unwrap());
+                let _ = $remove;
+                for _ in 0..30 {
+                    thread::sleep(Duration::from_millis(5));
+                    $map.reclaim();
+                }
+                assert_eq!(Arc::strong_count(&value), 2, "dropped under a reference");
+                assert_eq!(**there, 1);
+                drop($map); // which waits for nobody
+            });
+        }
+    )*};
 }
 
-#[test]
-fn leaked_by_a_thread_that_ends_ranges() {
-    alone("leaked_by_a_thread_that_ends_ranges", || {
-        let (one, value) = token();
-        let map: RangeMap<u32, Dropped> = RangeMap::new();
-        map.insert(1..9, value).ok().unwrap();
-        leaked(
-            map,
-            |map| &*map.iter().map(|(_, v)| v).collect::<Vec<_>>().leak()[0],
-            |map| map.remove(..).unwrap(),
-            RangeMap::reclaim,
-            || Arc::strong_count(&one),
-        );
-    });
-}
-
-#[test]
-fn leaked_by_a_thread_that_ends_bytes() {
-    alone("leaked_by_a_thread_that_ends_bytes", || {
-        let (one, value) = token();
-        let map: BytesMap<String, Dropped> = BytesMap::new();
-        map.insert("key".into(), value).ok().unwrap();
-        leaked(
-            map,
-            |map| Box::leak(Box::new(map.get("key").unwrap())).value(),
-            |map| drop(map.remove("key")),
-            BytesMap::reclaim,
-            || Arc::strong_count(&one),
-        );
-    });
-}
-
-#[test]
-fn leaked_by_a_thread_that_ends_parts() {
-    alone("leaked_by_a_thread_that_ends_parts", || {
-        let (one, value) = token();
-        let map: BytesMap<String, Dropped> = BytesMap::new();
-        map.insert("key".into(), value).ok().unwrap();
-        leaked(
-            map,
-            |map| &**Box::leak(Box::new(map.iter().next().unwrap().1)),
-            |map| drop(map.pop_first()),
-            BytesMap::reclaim,
-            || Arc::strong_count(&one),
-        );
-    });
+leaked! {
+    leaked_by_points: map: PointMap<u32, Arc<u8>>, |value| map.insert(1, value).is_ok(),
+        &**Box::leak(Box::new(map.get(1).unwrap())), map.remove(1);
+    leaked_by_ranges: map: RangeMap<u32, Arc<u8>>, |value| map.insert(1..9, value),
+        &*map.iter().map(|(_, value)| value).collect::<Vec<_>>().leak()[0], map.remove(..);
+    leaked_by_bytes: map: BytesMap<String, Arc<u8>>, |value| map.insert("key".into(), value).is_ok(),
+        &**Box::leak(Box::new(map.get("key").unwrap())), map.remove("key");
+    leaked_by_entries: map: BytesMap<String, Arc<u8>>,
+        |value| map.insert("key".into(), value).is_ok(),
+        &**Box::leak(Box::new(map.iter().next().unwrap().1)), map.pop_first();
 }
 
 #[test]
@@ -151,10 +85,8 @@ fn a_forgotten_reference_stops_no_drop() {
         forget(map.get(1));
         let begin = Instant::now();
         let ends = || {
-            let (one, value) = token();
-            let other: PointMap<u32, Dropped> = PointMap::new();
-            other.insert(1, value.clone()).ok().unwrap();
-            other.insert(2, value).ok().unwrap();
+            let one = Arc::new(1);
+            let other = PointMap::from([(1, one.clone()), (2, one.clone())]);
             other.remove(1);
             drop(other);
             assert_eq!(Arc::strong_count(&one), 1); // its values are dropped all the same
@@ -307,7 +239,7 @@ fn two_allocators_at_one_address() {
     from.insert("key".into(), "value".into()).unwrap();
     to.append(&mut from).unwrap();
     drop(from);
-    assert_eq!(to.get("key").unwrap().value(), "value");
+    assert_eq!(*to.get("key").unwrap(), "value");
 }
 
 static ACCOUNT: OnceLock<[RangeMap<u64, String>; 2]> = OnceLock::new();

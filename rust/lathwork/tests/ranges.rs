@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//! RangeMap and RangeSet: the same calls give what plain code and the crate rangemap give, with
+//! values of each kind, and threads see keys with one of the values that they had.
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Debug;
+use std::ops::Bound::{Excluded, Unbounded};
+use std::ops::RangeInclusive;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::Arc;
+use std::thread;
+
+mod common;
+use common::{Counted, Random};
+
+use lathwork::{RangeMap, RangeSet, Reason, Ref};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use rangemap::{RangeInclusiveMap, RangeInclusiveSet};
+
+type Keys = RangeInclusive<u32>;
+
+fn range(first: u32, more: u32) -> Keys {
+    first..=first.saturating_add(more)
+}
+
+/// Keys that meet each other, at both ends and between.
+fn key() -> impl Strategy<Value = u32> {
+    prop_oneof![4 => 0..200u32, 1 => (0..50u32).prop_map(|k| u32::MAX - k)]
+}
+
+/// First key to last key and value, as plain code has it.
+#[derive(Clone, Default)]
+struct Model(BTreeMap<u32, (u32, u8)>);
+
+impl Model {
+    fn cut(&mut self, keys: &Keys) {
+        for (first, (last, value)) in std::mem::take(&mut self.0) {
+            if last < *keys.start() || first > *keys.end() {
+                self.0.insert(first, (last, value));
+                continue;
+            }
+            if first < *keys.start() {
+                self.0.insert(first, (keys.start() - 1, value));
+            }
+            if last > *keys.end() {
+                self.0.insert(keys.end() + 1, (last, value));
+            }
+        }
+    }
+
+    fn insert(&mut self, keys: &Keys, value: u8) {
+        self.cut(keys);
+        self.0.insert(*keys.start(), (*keys.end(), value));
+    }
+
+    fn merged(&mut self, keys: &Keys, value: u8) {
+        let (mut first, mut last) = (*keys.start(), *keys.end());
+        for (&from, &(to, there)) in &self.0 {
+            let touches =
+                to.saturating_add(1) >= *keys.start() && from <= keys.end().saturating_add(1);
+            let reaches = from < *keys.start() || to > *keys.end();
+            if there == value && touches && reaches {
+                first = first.min(from);
+                last = last.max(to);
+            }
+        }
+        self.insert(&(first..=last), value);
+    }
+
+    /// Removes the range that begins at a key.
+    fn take(&mut self, first: u32) -> Option<(Keys, u8)> {
+        self.0.remove(&first).map(|(last, value)| (first..=last, value))
+    }
+
+    fn all(&self) -> Vec<(Keys, u8)> {
+        self.0.iter().map(|(&first, &(last, value))| (first..=last, value)).collect()
+    }
+
+    fn met(&self, keys: &Keys) -> Vec<(Keys, u8)> {
+        let meets = |r: &Keys| r.start() <= keys.end() && keys.start() <= r.end();
+        self.all().into_iter().filter(|(r, _)| meets(r)).collect()
+    }
+}
+
+/// What V has for a number, and the number of a value.
+struct Kind<V>(fn(u8, &Arc<AtomicUsize>) -> V, fn(&V) -> u8);
+
+/// The same steps on a map of V and on the model.
+fn play<V: Clone + PartialEq>(
+    mut map: RangeMap<u32, V>, steps: &[(u8, u32, u32, u8)], of: Kind<V>,
+) {
+    let (mut model, alive) = (Model::default(), Arc::default());
+    let (make, number) = (|n| of.0(n, &alive), of.1);
+    let copied = |entry: (Keys, Ref<'_, V>)| (entry.0, number(&entry.1));
+    for &(what, first, more, n) in steps {
+        let (keys, n) = (range(first, more % 40), n % 3);
+        match what % 20 {
+            0..=4 => {
+                map.insert(keys.clone(), make(n)).ok().unwrap();
+                model.insert(&keys, n);
+            }
+            5 | 6 => {
+                map.insert_merged(keys.clone(), make(n)).ok().unwrap();
+                model.merged(&keys, n);
+            }
+            7..=9 => {
+                map.remove(keys.clone()).unwrap();
+                model.cut(&keys);
+            }
+            10 => {
+                let there = model.met(&(first..=first)).pop();
+                assert_eq!(map.remove_covering(first).map(copied), there);
+                there.into_iter().for_each(|(keys, _)| model.cut(&keys));
+            }
+            11 => {
+                let high = map.split_off(first).unwrap();
+                let (mut low, mut rest) = (model.clone(), model);
+                low.cut(&(first..=u32::MAX));
+                if first > 0 {
+                    rest.cut(&(0..=first - 1));
+                }
+                assert!(high.iter().map(copied).eq(rest.all()));
+                model = low;
+            }
+            12 => {
+                let mut other = RangeMap::new();
+                for at in [first / 2, first / 3, first] {
+                    other.insert(range(at, more % 40), make(n)).ok().unwrap();
+                }
+                other.iter().for_each(|(keys, value)| model.insert(&keys, number(&value)));
+                map.append(&mut other).unwrap();
+                assert!(other.is_empty());
+            }
+            13 | 14 => {
+                let there = model.met(&keys);
+                match map.try_insert(keys.clone(), make(n)) {
+                    Ok(_) => {
+                        assert!(there.is_empty());
+                        model.insert(&keys, n);
+                    }
+                    Err(refused) => match refused.reason {
+                        Reason::Overlaps(with) => assert!(there.iter().any(|(r, _)| *r == with)),
+                        other => panic!("{other:?}"),
+                    },
+                }
+            }
+            15 => assert_eq!(map.remove_starting(first).map(copied), model.take(first)),
+            16 => {
+                let there = model.0.get_mut(&first);
+                let was = there.map(|entry| std::mem::replace(&mut entry.1, n));
+                assert_eq!(map.replace(first, make(n)).ok().map(|old| number(&old)), was);
+            }
+            17 => {
+                let taken = map.take_starting(first);
+                assert_eq!(taken.map(|(keys, value)| (keys, number(&value))), model.take(first));
+            }
+            18 => {
+                map.retain(|keys, value| *keys.start() < first || number(value) != n);
+                model.0.retain(|&at, &mut (_, there)| at < first || there != n);
+            }
+            _ => {
+                let end = if n > 0 { map.pop_first() } else { map.pop_last() };
+                let ends = model.all();
+                let expected = if n > 0 { ends.first() } else { ends.last() };
+                assert_eq!(end.map(copied).as_ref(), expected);
+                expected.into_iter().for_each(|(keys, _)| model.cut(keys));
+            }
+        }
+        assert!(map.iter().map(copied).eq(model.all()));
+        let at = model.met(&(first..=first)).pop();
+        assert_eq!(map.get(first).map(|value| number(&value)), at.as_ref().map(|there| there.1));
+        assert_eq!(
+            (map.contains_key(first), map.get_key_value(first).map(copied)),
+            (at.is_some(), at)
+        );
+        assert!(map.overlapping(keys.clone()).map(copied).eq(model.met(&keys)));
+        let mut begin = model.all().into_iter();
+        let before = begin.clone().take_while(|(r, _)| *r.start() <= first).last();
+        assert_eq!(map.floor(first).map(copied), before);
+        assert_eq!(map.ceiling(first).map(copied), begin.find(|(r, _)| *r.start() >= first));
+    }
+    assert!(map.iter().rev().map(copied).eq(model.all().into_iter().rev()));
+    assert_eq!((map.len(), map.is_empty()), (model.0.len(), model.0.is_empty()));
+    let mut copy = map.clone();
+    assert!(copy == map);
+    map.verify().unwrap();
+    assert!(map.into_iter().map(|(keys, value)| (keys, number(&value))).eq(model.all()));
+    copy.clear();
+    assert!(copy.is_empty() && copy.iter().next().is_none());
+    drop(copy);
+    assert_eq!(alive.load(SeqCst), 0);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn as_plain_code(steps in vec((any::<u8>(), key(), any::<u32>(), any::<u8>()), 1..90)) {
+        play(RangeMap::new(), &steps, Kind(|n, _| n, |value| *value));
+        play(RangeMap::new(), &steps, Kind(|n, _| n.to_string(), |value| value.parse().unwrap()));
+        play(RangeMap::new(), &steps, Kind(Counted::new, |value| value.0));
+        play(RangeMap::of_copies(), &steps, Kind(|n, _| [n; 5], |value| value[4]));
+        play(RangeMap::of_copies(), &steps, Kind(|n, _| (n, 7u64, Some(n)), |value| value.0));
+        play(RangeMap::of_copies(), &steps, Kind(|n, _| [u64::from(n); 8], |value| value[7] as u8));
+    }
+
+    /// With values that merge, as that crate's do.
+    #[test]
+    fn as_rangemap(steps in vec((key(), 0..40u32, 0..4u8), 1..150), outer in (key(), 0..300u32)) {
+        let (map, mut peer) = (RangeMap::new(), RangeInclusiveMap::new());
+        let (set, mut peers) = (RangeSet::new(), RangeInclusiveSet::new());
+        for &(first, more, value) in &steps {
+            let keys = range(first, more);
+            if value == 3 {
+                map.remove(keys.clone()).unwrap();
+                peer.remove(keys.clone());
+                set.remove(keys.clone()).unwrap();
+                peers.remove(keys);
+            } else {
+                map.insert_merged(keys.clone(), value.to_string()).unwrap();
+                peer.insert(keys.clone(), value.to_string());
+                set.insert(keys.clone()).unwrap();
+                peers.insert(keys);
+            }
+        }
+        let ours: Vec<_> = map.iter().map(|(keys, value)| (keys, value.to_string())).collect();
+        let theirs = peer.iter().map(|(keys, value)| (keys.clone(), value.clone()));
+        prop_assert_eq!(ours, theirs.collect::<Vec<_>>());
+        prop_assert_eq!(set.iter().collect::<Vec<_>>(), peers.iter().cloned().collect::<Vec<_>>());
+        let outer = range(outer.0, outer.1);
+        let gaps: Vec<_> = map.gaps(outer.clone()).collect();
+        prop_assert_eq!(gaps, peer.gaps(&outer).collect::<Vec<_>>());
+        let met: Vec<_> = map.overlapping(outer.clone()).map(|(keys, _)| keys).collect();
+        let theirs = peer.overlapping(&outer).map(|(keys, _)| keys.clone());
+        prop_assert_eq!(met, theirs.collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn sets_as_sets_of_keys(
+        a in vec((0..60u8, 0..6u8), 0..12),
+        b in vec((0..60u8, 0..6u8), 0..12),
+    ) {
+        let keys = |ranges: &[(u8, u8)]| -> BTreeSet<u8> {
+            ranges.iter().flat_map(|&(first, more)| first..=first + more).collect()
+        };
+        let set = |ranges: &[(u8, u8)]| -> RangeSet<u8> {
+            ranges.iter().map(|&(first, more)| first..=first + more).collect()
+        };
+        let flat = |set: &RangeSet<u8>| set.iter().flatten().collect::<Vec<_>>();
+        let (x, y, p, q) = (set(&a), set(&b), keys(&a), keys(&b));
+        prop_assert_eq!(flat(&(&x | &y)), p.union(&q).copied().collect::<Vec<_>>());
+        prop_assert_eq!(flat(&(&x & &y)), p.intersection(&q).copied().collect::<Vec<_>>());
+        prop_assert_eq!(flat(&(&x - &y)), p.difference(&q).copied().collect::<Vec<_>>());
+        prop_assert_eq!(flat(&(&x ^ &y)), p.symmetric_difference(&q).copied().collect::<Vec<_>>());
+        prop_assert_eq!((x.is_subset(&y), x.is_disjoint(&y)), (p.is_subset(&q), p.is_disjoint(&q)));
+        // none that touch
+        let union: Vec<_> = x.union(&y).collect();
+        prop_assert!(union.windows(2).all(|w| w[0].end() + 1 < *w[1].start()));
+        prop_assert_eq!(&x | &y, union.into_iter().collect::<RangeSet<u8>>());
+    }
+}
+
+fn ranges<K: lathwork::Key + Debug, V>(map: &RangeMap<K, V>) -> Vec<RangeInclusive<K>> {
+    map.iter().map(|(range, _)| range).collect()
+}
+
+/// The ends of the type are keys as others; a range of 2^64 keys and one without keys are refused.
+#[test]
+fn ends_of_the_type() {
+    let map = RangeMap::<u64, String>::new();
+    let refused = map.insert(.., "all".to_string()).unwrap_err();
+    assert_eq!((refused.reason, refused.value.as_str()), (Reason::TooLong, "all"));
+    map.insert(1.., "high".to_string()).unwrap();
+    map.insert_merged(0..=0, "high".to_string()).unwrap(); // together they would be too long
+    assert_eq!(map.len(), 2);
+    map.remove(u64::MAX..).unwrap();
+    assert_eq!(map.last_key_value().unwrap().0, 1..=u64::MAX - 1);
+    map.remove(..).unwrap();
+    assert!(map.is_empty());
+    assert_eq!(map.gaps(..).collect::<Vec<_>>(), [0..=u64::MAX]);
+    let all = RangeSet::from([0..=i64::MAX - 1, i64::MIN..=-1]);
+    assert_eq!(all.iter().collect::<Vec<_>>(), [i64::MIN..=i64::MAX - 1]);
+    assert_eq!(format!("{:?}", RangeSet::from([3..=5])), "{3..=5}");
+    #[allow(clippy::reversed_empty_ranges)]
+    let empty = 5..=4;
+    map.remove(empty.clone()).unwrap();
+    assert_eq!(map.overlapping(empty.clone()).count() + map.gaps(empty.clone()).count(), 0);
+    assert_eq!(map.insert(empty, String::new()).unwrap_err().reason, Reason::Empty);
+
+    let map = RangeMap::new();
+    map.insert(i8::MIN..=i8::MAX, "all").unwrap();
+    assert!(map.gaps(..).next().is_none());
+    map.remove(i8::MIN..=i8::MIN).unwrap();
+    map.remove(i8::MAX..).unwrap();
+    assert_eq!(map.gaps(..).collect::<Vec<_>>(), [-128..=-128, 127..=127]);
+    map.insert_merged(..=-127, "all").unwrap();
+    map.insert_merged(127.., "all").unwrap();
+    assert_eq!(ranges(&map), [-128..=127]);
+    assert!(map.insert((Excluded(127), Unbounded), "none").is_err());
+}
+
+/// Each key has a value that was inserted over it, and no value is lost or dropped twice; the parts
+/// of a range that one thread cuts and another replaces have one value.
+#[test]
+fn by_threads() {
+    let alive = Arc::new(AtomicUsize::new(0));
+    let mut map = RangeMap::<u32, Counted<u8>>::new();
+    map.insert(0..1000, Counted::new(0, &alive)).unwrap();
+    thread::scope(|s| {
+        for thread in 1..=3u8 {
+            let (map, alive) = (&map, &alive);
+            s.spawn(move || {
+                let mut random = Random(thread.into());
+                for _ in 0..4000 {
+                    let first = random.below(1024) as u32;
+                    let keys = range(first, random.below(32) as u32);
+                    let value = Counted::new(thread, alive);
+                    match random.below(9) {
+                        0 | 1 => map.remove(keys).unwrap(),
+                        2 => drop(map.remove_covering(first)),
+                        3 => drop(map.try_insert(keys, value)),
+                        4 => drop(map.pop_first()),
+                        5 => map.insert_merged(keys, value).ok().unwrap(),
+                        6 => map.insert(keys, value).ok().unwrap(),
+                        _ => {
+                            let keys = [2000..=2009, 2003..=2005, 2004..=2006];
+                            let keys = keys[usize::from(thread - 1)].clone();
+                            map.insert(keys, value).ok().unwrap();
+                        }
+                    }
+                }
+            });
+        }
+        for round in 0..4000u32 {
+            if let Some(value) = map.get(round % 1024) {
+                value.check();
+                assert!(value.0 <= 3);
+            }
+        }
+    });
+    map.verify().unwrap();
+    assert!(ranges(&map).windows(2).all(|w| w[0].end() < w[1].start()));
+    drop(map);
+    assert_eq!(alive.load(SeqCst), 0);
+}
