@@ -2,9 +2,7 @@
 //! Byte strings with values.
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::cell::UnsafeCell;
 use core::ffi::c_void;
-use core::marker::PhantomData;
 use core::mem;
 use core::ops::Bound;
 use core::ptr;
@@ -23,7 +21,7 @@ use crate::index::AHEAD;
 use crate::memory::{NoMemory, Options};
 use crate::own::verified;
 use crate::reference::{Found, Pair, Ref};
-use crate::retired::{drop_each, Retired};
+use crate::retired::drop_each;
 use crate::scan::Ahead;
 use crate::section::{may_wait, synchronize, Section};
 use crate::value::{self, header_of, Header, Owned};
@@ -53,15 +51,8 @@ use crate::value::{self, header_of, Header, Owned};
 /// An insert that replaces a value replaces the key too.
 pub struct BytesMap<K: Bytes, V> {
     set: Handle<lath_bytes, Pair<K, V>>,
-    retired: Retired<Pair<K, V>>,
     options: Options,
-    of: PhantomData<UnsafeCell<Pair<K, V>>>, // invariant, as it takes keys and values when shared
 }
-
-// SAFETY: any thread may call the set; keys and values go to other threads with it.
-unsafe impl<K: Bytes + Send, V: Send> Send for BytesMap<K, V> {}
-// SAFETY: those of one thread are read, and dropped, by others.
-unsafe impl<K: Bytes + Send + Sync, V: Send + Sync> Sync for BytesMap<K, V> {}
 
 fn key_of(bytes: &[u8]) -> lath_bytes_key {
     lath_bytes_key { data: bytes.as_ptr().cast(), size: bytes.len() as u64, tag: 0 }
@@ -98,12 +89,7 @@ impl<K: Bytes, V> BytesMap<K, V> {
             // SAFETY: all pointers are valid.
             unsafe { sys::lath_bytes_init(set, &records, &config) }
         };
-        Ok(BytesMap {
-            set: Handle::new(options.memory, init).map_err(no_memory)?,
-            retired: Retired::new(),
-            options,
-            of: PhantomData,
-        })
+        Ok(BytesMap { set: Handle::new(options.memory, init).map_err(no_memory)?, options })
     }
 
     fn raw(&self) -> *mut lath_bytes {
@@ -143,17 +129,14 @@ impl<K: Bytes, V> BytesMap<K, V> {
 
     /// A pair has left the set.
     fn left(&self, word: u64) {
-        // SAFETY: it has one use, and has left once.
-        unsafe {
-            value::leave(word);
-            self.retired.push(header_of(word));
-        }
+        // SAFETY: it has left once.
+        unsafe { self.set.left(word) };
     }
 
     /// Gives `key` a value. Returns the entry that was there. O(log n) for each eight bytes that do
     /// not tell the key from others.
     pub fn insert(&self, key: K, value: V) -> Result<Option<Ref<'_, V>>, BytesError<K, V>> {
-        self.retired.drop_some(self.set.memory());
+        self.set.drop_some();
         let section = Section::enter();
         let (word, mut old) = (self.word(key, value)?, 0);
         // a thread may remove the key, or insert it, between the two calls
@@ -243,7 +226,7 @@ impl<K: Bytes, V> BytesMap<K, V> {
     pub fn update(
         &self, key: impl Into<K>, mut change: impl FnMut(&V) -> V,
     ) -> Result<Option<Ref<'_, V>>, BytesError<K, V>> {
-        self.retired.drop_some(self.set.memory());
+        self.set.drop_some();
         let mut key = key.into();
         loop {
             let old = match self.entry(key.bytes()) {
@@ -265,7 +248,7 @@ impl<K: Bytes, V> BytesMap<K, V> {
     /// Gives `key` another value. Returns the old one; if the key is not there,
     /// [`Reason::Absent`], and key and value back.
     pub fn replace(&self, key: K, value: V) -> Result<Ref<'_, V>, BytesError<K, V>> {
-        self.retired.drop_some(self.set.memory());
+        self.set.drop_some();
         let word = self.word(key, value)?;
         let replace = |set, old| code::found(unsafe { sys::lath_bytes_replace(set, word, old) });
         match self.find(replace) {
@@ -311,7 +294,7 @@ impl<K: Bytes, V> BytesMap<K, V> {
 
     /// Removes `key`. It and its value are dropped when no thread looks at them any more.
     pub fn remove<Q: Bytes + ?Sized>(&self, key: &Q) -> Option<Ref<'_, V>> {
-        self.retired.drop_some(self.set.memory());
+        self.set.drop_some();
         let key = key_of(key.bytes());
         let erase = |set, word| code::found(unsafe { sys::lath_bytes_erase(set, &key, word) });
         let gone = self.find(erase)?;
@@ -350,7 +333,7 @@ impl<K: Bytes, V> BytesMap<K, V> {
     }
 
     fn pop(&self, last: bool) -> Option<(Ref<'_, K>, Ref<'_, V>)> {
-        self.retired.drop_some(self.set.memory());
+        self.set.drop_some();
         loop {
             let found = self.iter().step(last)?;
             if self.remove_if(&found) {
@@ -403,7 +386,7 @@ impl<K: Bytes, V> BytesMap<K, V> {
     pub fn extract_if<'a>(
         &'a self, keys: impl BytesRange, mut gone: impl FnMut(&K, &V) -> bool + 'a,
     ) -> impl Iterator<Item = (Ref<'a, K>, Ref<'a, V>)> + 'a {
-        self.retired.drop_some(self.set.memory());
+        self.set.drop_some();
         let mut entries = self.range(keys);
         let all = core::iter::from_fn(move || entries.step(false));
         let left = all.filter(move |entry: &Found<'a, K, V>| {
@@ -526,7 +509,7 @@ impl<K: Bytes, V> BytesMap<K, V> {
 
     /// As [`RangeMap::reclaim`](crate::RangeMap::reclaim).
     pub fn reclaim(&self) {
-        self.retired.drop_all(self.set.memory());
+        self.set.reclaim();
     }
 
     /// Checks the invariants of the set, for tests: the first that is broken.
@@ -545,9 +528,7 @@ impl<K: Bytes, V> Drop for BytesMap<K, V> {
                 drop_each(Taken::new(self.0));
             }
         }
-        let (values, nodes) = self.retired.end();
-        // SAFETY: they are of this set; what is in them is dropped now.
-        unsafe { self.set.bury(nodes) };
+        let values = self.set.end();
         let _rest = Rest(self);
         drop_each(values);
     }

@@ -7,6 +7,7 @@
 //! for, or no thread is in a section, the drop runs it; else the drop tries for a few milliseconds, and leaves it to the library's
 //! thread.
 use core::alloc::Layout;
+use core::cell::UnsafeCell;
 use core::marker::PhantomData;
 use core::mem;
 use core::ptr::{self, addr_of, addr_of_mut, NonNull};
@@ -15,8 +16,9 @@ use core::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use lathwork_sys as sys;
 
 use crate::memory::{Memory, NoMemory};
+use crate::retired::{Nodes, Retired};
 use crate::section::{this_thread, when_over};
-use crate::value::{self, Header};
+use crate::value::{self, header_of, Header};
 
 /// A structure that the C library initialises in memory of ours and that does not move.
 pub(crate) trait Structure: Sized {
@@ -68,11 +70,17 @@ struct Block<T> {
     dead: *mut Header,
 }
 
-/// A structure whose values have the type V.
+/// A structure, and the values of type V that have left it.
 pub(crate) struct Handle<T: Structure, V> {
     block: NonNull<Block<T>>,
-    of: PhantomData<*const V>,
+    retired: Retired<V>,
+    of: PhantomData<UnsafeCell<V>>, // invariant: when it is shared it takes values
 }
+
+// SAFETY: any thread may call a structure; values go to other threads with it, and are dropped there.
+unsafe impl<T: Structure, V: Send> Send for Handle<T, V> {}
+// SAFETY: one thread's value is read, and dropped, by others.
+unsafe impl<T: Structure, V: Send + Sync> Sync for Handle<T, V> {}
 
 impl<T: Structure, V> Handle<T, V> {
     /// `init` gets zeroed memory and an allocator, and returns 0 or a negative errno: then there is
@@ -101,7 +109,7 @@ impl<T: Structure, V> Handle<T, V> {
             unsafe { memory.free(raw.as_ptr(), layout) };
             return Err(result.wrapping_neg());
         }
-        Ok(Handle { block, of: PhantomData })
+        Ok(Handle { block, retired: Retired::new(), of: PhantomData })
     }
 
     pub(crate) fn get(&self) -> *mut T {
@@ -114,13 +122,43 @@ impl<T: Structure, V> Handle<T, V> {
         unsafe { (*self.block.as_ptr()).memory }
     }
 
-    /// Has the memory of nodes freed with the structure: their callbacks may not have run.
+    /// An entry with this word of a node has left; its value is dropped when nobody looks at it.
     ///
     /// # Safety
     ///
-    /// The nodes are of this memory and of values V, which they have no more.
-    pub(crate) unsafe fn bury(&mut self, nodes: *mut Header) {
-        (*self.block.as_ptr()).dead = nodes;
+    /// The word was in the structure, and has left it once.
+    pub(crate) unsafe fn left(&self, word: u64) {
+        if value::leave(word) {
+            self.retired.push(header_of(word));
+        }
+    }
+
+    /// The same for a node that no entry has any more.
+    ///
+    /// # Safety
+    ///
+    /// `value::leave()` has returned true for it.
+    pub(crate) unsafe fn retire(&self, node: *mut Header) {
+        self.retired.push(node);
+    }
+
+    /// For a call that is about to remove a value: drops earlier ones now and then.
+    pub(crate) fn drop_some(&self) {
+        self.retired.drop_some(self.memory());
+    }
+
+    /// Drops the values that were removed and that no reader can look at any more.
+    pub(crate) fn reclaim(&self) {
+        self.retired.drop_all(self.memory());
+    }
+
+    /// The values that have left, for an owner that ends. The memory of their nodes is freed with
+    /// the structure: their callbacks may not have run.
+    pub(crate) fn end(&mut self) -> Nodes<V> {
+        let (values, nodes) = self.retired.end();
+        // SAFETY: the block lives.
+        unsafe { (*self.block.as_ptr()).dead = nodes };
+        values
     }
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //! An index of the C library whose words are values: what the maps share. Keys are numbers here.
-use core::cell::UnsafeCell;
 use core::ffi::c_void;
 use core::marker::PhantomData;
 use core::ptr;
@@ -13,7 +12,7 @@ use crate::error::{InsertError, Reason};
 use crate::handle::{config, made, no_memory, Handle};
 use crate::key::last_of;
 use crate::memory::{Memory, NoMemory, Options};
-use crate::retired::{drop_each, Retired};
+use crate::retired::drop_each;
 use crate::scan::Ahead;
 use crate::section::{may_wait, synchronize, Section};
 use crate::value::{self, header_of, number, Header, Owned, Stored};
@@ -27,16 +26,9 @@ pub(crate) type Entry<'a, V> = (u64, u64, Ref<'a, V>);
 
 pub(crate) struct Index<V> {
     index: Handle<sys::lath_index, V>,
-    retired: Retired<V>,
     /// Values are in the index, in words, as they are `Copy` and fit.
     copied: bool,
-    of: PhantomData<UnsafeCell<V>>, // a shared map takes values: it is invariant
 }
-
-// SAFETY: any thread may call the index; values go to other threads with it, and are dropped there.
-unsafe impl<V: Send> Send for Index<V> {}
-// SAFETY: one thread's value is read, and dropped, by others.
-unsafe impl<V: Send + Sync> Sync for Index<V> {}
 
 fn item_of(first: u64, last: u64, value: u64) -> lath_item {
     lath_item { key: first, size: (last - first).wrapping_add(1), value }
@@ -103,12 +95,7 @@ impl<V> Index<V> {
             }
             init(index, &config)
         };
-        Ok(Index {
-            index: Handle::new(options.memory, init).map_err(no_memory)?,
-            retired: Retired::new(),
-            copied,
-            of: PhantomData,
-        })
+        Ok(Index { index: Handle::new(options.memory, init).map_err(no_memory)?, copied })
     }
 
     pub(crate) fn copied(&self) -> bool {
@@ -438,28 +425,26 @@ impl<V> Index<V> {
     /// For a call that is about to remove a value: drops earlier ones now and then.
     pub(crate) fn drop_some(&self) {
         if !self.inline() {
-            self.retired.drop_some(self.memory());
+            self.index.drop_some();
         }
     }
 
     /// An entry with this value has left.
     pub(crate) fn left(&self, stored: &Stored) {
-        // SAFETY: the value was in the index, and has left it once.
-        unsafe {
-            if !self.inline() && value::leave(stored.first()) {
-                self.retired.push(header_of(stored.first()));
-            }
+        if !self.inline() {
+            // SAFETY: the value was in the index, and has left it once.
+            unsafe { self.index.left(stored.first()) };
         }
     }
 
     fn retire(&self, gone: Gone<V>) {
         // SAFETY: they have left the index.
-        gone.for_each(|node| unsafe { self.retired.push(node) });
+        gone.for_each(|node| unsafe { self.index.retire(node) });
     }
 
     /// Drops the values that were removed and that no reader can look at any more.
     pub(crate) fn reclaim(&self) {
-        self.retired.drop_all(self.memory());
+        self.index.reclaim();
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -536,9 +521,7 @@ impl<V> Drop for Index<V> {
         if self.inline() {
             return;
         }
-        let (values, nodes) = self.retired.end();
-        // SAFETY: they are of this index; their values are dropped now.
-        unsafe { self.index.bury(nodes) };
+        let values = self.index.end();
         drop_each(values.map(Some).chain(Taken {
             index: self,
             ahead: Ahead::new(),

@@ -3,7 +3,6 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::borrow::Borrow;
-use core::cell::UnsafeCell;
 use core::iter::FusedIterator;
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
@@ -19,7 +18,7 @@ use crate::handle::{config, no_memory, Handle};
 use crate::key::{keys, word, words};
 use crate::memory::{NoMemory, Options};
 use crate::own::verified;
-use crate::retired::{drop_each, Retired};
+use crate::retired::drop_each;
 use crate::section::Section;
 use crate::value::{self, header_of, number, Owned, Stored};
 use crate::{Key, KeyRange, Ref};
@@ -41,16 +40,9 @@ use crate::{Key, KeyRange, Ref};
 /// order.
 pub struct IntervalMap<K: Key, V> {
     set: Handle<sys::lath_intervals, V>,
-    retired: Retired<V>,
     options: Options,
     keys: PhantomData<fn(K) -> K>,
-    of: PhantomData<UnsafeCell<V>>, // invariant, as it takes values when it is shared
 }
-
-// SAFETY: any thread may call the set; values go to other threads with it, and are dropped there.
-unsafe impl<K: Key, V: Send> Send for IntervalMap<K, V> {}
-// SAFETY: one thread's value is read, and dropped, by others.
-unsafe impl<K: Key, V: Send + Sync> Sync for IntervalMap<K, V> {}
 
 /// A section, if values need one while they are looked at.
 fn section<V>() -> Option<Section> {
@@ -69,10 +61,8 @@ impl<K: Key, V> IntervalMap<K, V> {
         };
         Ok(IntervalMap {
             set: Handle::new(options.memory, init).map_err(no_memory)?,
-            retired: Retired::new(),
             options,
             keys: PhantomData,
-            of: PhantomData,
         })
     }
 
@@ -104,7 +94,7 @@ impl<K: Key, V> IntervalMap<K, V> {
         V: PartialEq<Q>,
     {
         if !number::<V>() {
-            self.retired.drop_some(self.set.memory());
+            self.set.drop_some();
         }
         let exact = words(&range);
         let (first, end) = match exact {
@@ -125,8 +115,8 @@ impl<K: Key, V> IntervalMap<K, V> {
         // SAFETY: the set is initialised; the pointer is valid; the word has left it then.
         unsafe {
             let gone = code::found(sys::lath_intervals_erase(self.set.get(), &interval));
-            if gone && !number::<V>() && value::leave(word) {
-                self.retired.push(header_of(word));
+            if gone && !number::<V>() {
+                self.set.left(word);
             }
             gone
         }
@@ -220,7 +210,7 @@ impl<K: Key, V> IntervalMap<K, V> {
 
     /// As [`RangeMap::reclaim`](crate::RangeMap::reclaim).
     pub fn reclaim(&self) {
-        self.retired.drop_all(self.set.memory());
+        self.set.reclaim();
     }
 
     /// Checks the invariants of the set, for tests: the first that is broken.
@@ -275,9 +265,7 @@ impl<K: Key, V> Drop for IntervalMap<K, V> {
         if number::<V>() {
             return;
         }
-        let (values, nodes) = self.retired.end();
-        // SAFETY: they are of this set; their values are dropped now.
-        unsafe { self.set.bury(nodes) };
+        let values = self.set.end();
         drop_each(values.map(Some).chain(Taken(self)));
     }
 }

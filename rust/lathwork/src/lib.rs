@@ -136,114 +136,37 @@ pub use store::{
 #[cfg(feature = "store")]
 pub use store_error::StoreError;
 
-/// What must not compile.
+/// What must not compile; tests/drops.rs has what is not `Send` or `Sync`.
 ///
-/// A value that is not `Send` keeps its map on one thread:
-///
-/// ```compile_fail,E0277
-/// let map = lathwork::PointMap::new();
-/// map.insert(1, Box::new(std::rc::Rc::new(1))).unwrap();
-/// std::thread::spawn(move || drop(map));
-/// ```
-///
-/// One that is not `Sync` is not shared:
-///
-/// ```compile_fail,E0277
-/// let map = lathwork::PointMap::new();
-/// map.insert(1, Box::new(std::cell::Cell::new(1))).unwrap();
-/// std::thread::scope(|s| s.spawn(|| map.len()));
-/// ```
-///
-/// A [`Ref`] stays on its thread, and within the life of its map:
-///
-/// ```compile_fail,E0277
-/// let map = lathwork::PointMap::new();
-/// map.insert(1, Box::new(1)).unwrap();
-/// let value = map.get(1);
-/// std::thread::scope(|s| s.spawn(move || drop(value)));
-/// ```
+/// What a map shows stays within its life:
 ///
 /// ```compile_fail,E0505
-/// let map = lathwork::PointMap::new();
-/// map.insert(1, Box::new(1)).unwrap();
+/// let map = lathwork::PointMap::from([(1, Box::new(1))]);
 /// let value = map.get(1);
 /// drop(map);
 /// drop(value);
 /// ```
 ///
-/// ```compile_fail,E0277
-/// let map = lathwork::BytesMap::new();
-/// map.insert("key", 1).unwrap();
-/// let entry = map.get("key");
-/// std::thread::scope(|s| s.spawn(move || drop(entry)));
-/// ```
-///
 /// ```compile_fail,E0505
-/// let map = lathwork::BytesMap::new();
-/// map.insert("key", 1).unwrap();
-/// let key = map.first_key_value().unwrap();
+/// let map = lathwork::BytesMap::from([("key", 1)]);
+/// let (key, value) = map.first_key_value().unwrap();
 /// drop(map);
 /// drop(key);
 /// ```
 ///
-/// ```compile_fail,E0277
-/// let map = lathwork::BytesMap::from([("key", 1)]);
-/// let (key, _) = map.iter().next().unwrap();
-/// std::thread::scope(|s| s.spawn(move || drop(key)));
-/// ```
-///
 /// ```compile_fail,E0505
 /// let map = lathwork::BytesMap::from([("key", 1)]);
-/// let (_, value) = map.iter().next().unwrap();
+/// let (key, value) = map.iter().next().unwrap();
 /// drop(map);
 /// drop(value);
 /// ```
 ///
-/// What it derefs to lives no longer than it:
-///
-/// ```compile_fail,E0716
-/// let map = lathwork::PointMap::new();
-/// map.insert(1, String::new()).unwrap();
-/// let text: &str = map.get(1).unwrap().as_str();
-/// println!("{text}");
-/// ```
-///
-/// The calls that return values at once need a map that nobody looks at:
-///
-/// ```compile_fail,E0502
-/// let mut map = lathwork::PointMap::new();
-/// map.insert(1, String::new()).unwrap();
-/// let value = map.get(1);
-/// map.take(1);
-/// drop(value);
-/// ```
-///
-/// ```compile_fail,E0502
-/// let mut map = lathwork::RangeMap::new();
-/// map.insert(1..5, String::new()).unwrap();
-/// for (range, _) in &map {
-///     map.take_starting(*range.start());
-/// }
-/// ```
-///
-/// An iterator stays within the life of its map, and on its thread:
-///
 /// ```compile_fail,E0505
-/// let map = lathwork::RangeMap::new();
-/// map.insert(1..5, String::new()).unwrap();
+/// let map = lathwork::RangeMap::from([(1..5, String::new())]);
 /// let all = map.gaps(0..9);
 /// drop(map);
 /// assert_eq!(all.count(), 2);
 /// ```
-///
-/// ```compile_fail,E0277
-/// let map = lathwork::IntervalMap::new();
-/// map.insert(1..5, 1).unwrap();
-/// let all = map.iter();
-/// std::thread::scope(|s| s.spawn(move || all.count()));
-/// ```
-///
-/// Addresses are held within the life of their allocator:
 ///
 /// ```compile_fail,E0505
 /// let space = lathwork::RangeAllocator::new(0..100, 1).unwrap();
@@ -252,12 +175,28 @@ pub use store_error::StoreError;
 /// drop(held);
 /// ```
 ///
-/// A range that is locked stays with its thread:
+/// What it derefs to lives no longer than it:
 ///
-/// ```compile_fail,E0277
-/// let locks = lathwork::RangeLocks::new();
-/// let guard = locks.lock(0..9).unwrap();
-/// std::thread::scope(|s| s.spawn(move || drop(guard)));
+/// ```compile_fail,E0716
+/// let map = lathwork::PointMap::from([(1, String::new())]);
+/// let text: &str = map.get(1).unwrap().as_str();
+/// println!("{text}");
+/// ```
+///
+/// The calls that return values at once need a map that nobody looks at:
+///
+/// ```compile_fail,E0502
+/// let mut map = lathwork::PointMap::from([(1, String::new())]);
+/// let value = map.get(1);
+/// map.take(1);
+/// drop(value);
+/// ```
+///
+/// ```compile_fail,E0502
+/// let mut map = lathwork::RangeMap::from([(1..5, String::new())]);
+/// for (range, _) in &map {
+///     map.take_starting(*range.start());
+/// }
 /// ```
 ///
 /// A store in shared memory, which others may change, is not opened by a safe call:
@@ -267,15 +206,12 @@ pub use store_error::StoreError;
 /// let store = lathwork::Store::<u64>::open_shared("shm:name");
 /// ```
 ///
-/// A value is changed through no `Ref`:
+/// A value is changed through no `Ref`, and a map of long-lived references takes no short-lived one:
 ///
 /// ```compile_fail,E0594
-/// let map = lathwork::PointMap::new();
-/// map.insert(1, 5).unwrap();
+/// let map = lathwork::PointMap::from([(1, 5)]);
 /// *map.get(1).unwrap() = 6;
 /// ```
-///
-/// A map of long-lived references takes no short-lived one:
 ///
 /// ```compile_fail,E0597
 /// let map: lathwork::PointMap<u32, &'static u8> = lathwork::PointMap::new();

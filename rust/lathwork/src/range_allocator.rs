@@ -29,11 +29,6 @@ pub struct RangeAllocator {
     space: Handle<Space, ()>,
 }
 
-// SAFETY: any thread may make any call.
-unsafe impl Send for RangeAllocator {}
-// SAFETY: all calls but the end may run concurrently.
-unsafe impl Sync for RangeAllocator {}
-
 /// Where [`RangeAllocator::alloc_by`] takes addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

@@ -390,11 +390,6 @@ pub struct Store<K: StoreKey> {
     keys: PhantomData<fn(K)>,
 }
 
-// SAFETY: the calls of the library may be made by any threads.
-unsafe impl<K: StoreKey> Send for Store<K> {}
-// SAFETY: likewise.
-unsafe impl<K: StoreKey> Sync for Store<K> {}
-
 /// A read-side critical section of a store.
 struct Reading<'a, K: StoreKey> {
     store: &'a Store<K>,

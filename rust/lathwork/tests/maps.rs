@@ -11,11 +11,9 @@ use std::thread;
 use std::time::Duration;
 
 mod common;
-use common::{Counted, Random};
+use common::{check, Counted, Random};
 
 use lathwork::{Bytes, BytesMap, Key, Options, PointMap, RangeMap, Reason, Ref};
-use proptest::collection::vec;
-use proptest::prelude::*;
 
 fn of_points<K, V: Clone>((key, value): (K, Ref<'_, V>)) -> (K, V) {
     (key, (*value).clone())
@@ -144,28 +142,29 @@ played!(play_bytes: BytesMap<Bytes>, of_bytes, |taken: Option<(K, V)>| taken.map
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Uneven(u8, u64, Option<u16>);
 
-fn steps<K: Debug>(
-    key: impl Fn() -> BoxedStrategy<K>,
-) -> impl Strategy<Value = Vec<(u8, K, K, u8)>> {
-    vec((any::<u8>(), key(), key(), any::<u8>()), 1..160)
-}
-
 /// Keys that meet each other, at both ends of all keys and between.
-fn number() -> BoxedStrategy<i16> {
-    prop_oneof![4 => -60..60i16, 1 => i16::MIN..i16::MIN + 5, 1 => i16::MAX - 5..=i16::MAX].boxed()
+fn number(n: u8) -> i16 {
+    match i16::from(n) {
+        n @ 0..=9 => i16::MIN + n / 2,
+        n @ 10..=19 => i16::MAX - n / 2,
+        n => n / 2 - 60,
+    }
 }
 
 /// Keys of few different bytes and some length, so that they agree in their beginnings.
-fn text() -> BoxedStrategy<Vec<u8>> {
-    let byte = prop_oneof![Just(0u8), Just(b'a'), Just(b'b'), Just(255)];
-    (0..3usize, vec(byte, 0..5)).prop_map(|(n, end)| [&[b'x'; 16][..n * 8], &end].concat()).boxed()
+fn text(n: u8) -> Vec<u8> {
+    let end = [2, 4, 6].map(|bits| [0, b'a', b'b', 255][usize::from(n >> bits & 3)]);
+    [&[b'x'; 16][..usize::from(n % 3) * 8], &end[..usize::from(n % 4)]].concat()
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..Default::default() })]
+fn with_keys<K>(steps: &[(u8, u8, u8, u8)], key: fn(u8) -> K) -> Vec<(u8, K, K, u8)> {
+    steps.iter().map(|&(what, one, other, n)| (what, key(one), key(other), n % 8)).collect()
+}
 
-    #[test]
-    fn points_as_btree_map(steps in steps(number)) {
+#[test]
+fn points_as_btree_map() {
+    fn property(steps: Vec<(u8, u8, u8, u8)>) {
+        let steps = with_keys(&steps, number);
         play_points(PointMap::new(), &steps, |n| n.to_string());
         play_points(PointMap::new(), &steps, |n| -i64::from(n));
         play_points(PointMap::of_copies(), &steps, u64::from);
@@ -173,27 +172,35 @@ proptest! {
         play_points(PointMap::of_copies(), &steps, |n| (n > 100).then(|| u32::from(n)));
         play_points(PointMap::of_copies(), &steps, |n| (["a", "bc"][usize::from(n % 2)], n));
     }
+    check(60, 160, property as fn(_));
+}
 
-    #[test]
-    fn bytes_as_btree_map(steps in steps(text)) {
+#[test]
+fn bytes_as_btree_map() {
+    fn property(steps: Vec<(u8, u8, u8, u8)>) {
+        let steps = with_keys(&steps, text);
         play_bytes(BytesMap::new(), &steps, u32::from);
         play_bytes(BytesMap::new(), &steps, |n| n.to_string());
     }
-
-    #[test]
-    fn prefixes(keys in vec(text(), 0..60), prefix in text()) {
-        let map: BytesMap<Vec<u8>, ()> = keys.iter().map(|key| (key.clone(), ())).collect();
-        let all: std::collections::BTreeSet<_> = keys.into_iter().collect();
-        let found = map.prefix(&prefix).map(|(key, _)| (*key).clone());
-        prop_assert!(found.eq(all.into_iter().filter(|key| key.starts_with(&prefix))));
-    }
+    check(60, 160, property as fn(_));
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..Default::default() })]
+#[test]
+fn prefixes() {
+    fn property(keys: Vec<u8>, prefix: u8) {
+        let map: BytesMap<Vec<u8>, ()> = keys.iter().map(|&key| (text(key), ())).collect();
+        let all: std::collections::BTreeSet<_> = keys.into_iter().map(text).collect();
+        let prefix = text(prefix);
+        let found = map.prefix(&prefix).map(|(key, _)| (*key).clone());
+        assert!(found.eq(all.into_iter().filter(|key| key.starts_with(&prefix))));
+    }
+    check(60, 60, property as fn(_, _));
+}
 
-    #[test]
-    fn copies_of_each_size(steps in steps(number)) {
+#[test]
+fn copies_of_each_size() {
+    fn property(steps: Vec<(u8, u8, u8, u8)>) {
+        let steps = with_keys(&steps, number);
         macro_rules! sizes {
             ($($size:literal)*) => {$(
                 play_points::<_, [u8; $size]>(PointMap::of_copies(), &steps, |n| [n; $size]);
@@ -201,6 +208,7 @@ proptest! {
         }
         sizes!(1 3 8 9 16 17 24 40 64 65);
     }
+    check(12, 160, property as fn(_));
 }
 
 /// Runs of one end: what was copied ahead there goes beyond the other end.

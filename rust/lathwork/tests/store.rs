@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::time::{Duration, SystemTime};
 
+mod common;
+use common::check;
+
 use lathwork::{
     remove_store, Change, Pages, PointMap, Store, StoreError, StoreKey, StoreOptions, StoreRange,
 };
-use proptest::collection::vec;
-use proptest::prelude::*;
 
 type Bytes = Vec<u8>;
 
@@ -158,22 +159,20 @@ fn temporary(name: &str) -> std::path::PathBuf {
     std::env::temp_dir().join(format!("lathwork-{}-{test}-{name}", std::process::id()))
 }
 
-fn steps() -> impl Strategy<Value = Vec<(u8, u8, Bytes)>> {
-    vec((any::<u8>(), any::<u8>(), vec(any::<u8>(), 0..40)), 0..80)
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn numbers_as_a_model(steps in steps()) {
+#[test]
+fn numbers_as_a_model() {
+    fn property(steps: Vec<(u8, u8, Bytes)>) {
         play::<u64>(StoreOptions::new(), &steps);
     }
+    check(40, 80, property as fn(_));
+}
 
-    #[test]
-    fn bytes_as_a_model(steps in steps()) {
+#[test]
+fn bytes_as_a_model() {
+    fn property(steps: Vec<(u8, u8, Bytes)>) {
         play::<Bytes>(StoreOptions::new().versions(), &steps);
     }
+    check(40, 80, property as fn(_));
 }
 
 #[test]

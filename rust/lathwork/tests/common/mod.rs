@@ -70,3 +70,8 @@ pub fn wait_for(what: &str, mut call: impl FnMut() -> bool) {
         thread::sleep(Duration::from_millis(1));
     }
 }
+
+/// Calls a property so often with random arguments; vectors have up to `size` elements.
+pub fn check<P: quickcheck::Testable>(times: u64, size: usize, property: P) {
+    quickcheck::QuickCheck::new().gen(quickcheck::Gen::new(size)).tests(times).quickcheck(property);
+}
