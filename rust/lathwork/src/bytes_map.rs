@@ -487,10 +487,8 @@ impl<K: Bytes, V> BytesMap<K, V> {
         BytesEntries {
             map: self,
             _section: Section::enter(),
-            front: Ahead::new(),
-            back: Ahead::new(),
-            low,
-            high,
+            ahead: [Ahead::new(), Ahead::new()],
+            edges: [low, high],
             done: false,
         }
     }
@@ -590,10 +588,9 @@ unsafe fn scan_words<K: Bytes, V>(
 pub struct BytesEntries<'a, K: Bytes, V> {
     map: &'a BytesMap<K, V>,
     _section: Section,
-    front: Ahead<u64>,
-    back: Ahead<u64>,
-    low: Edge,
-    high: Edge,
+    /// At the front and at the back.
+    ahead: [Ahead<u64>; 2],
+    edges: [Edge; 2],
     done: bool,
 }
 
@@ -603,18 +600,13 @@ impl<'a, K: Bytes, V> BytesEntries<'a, K, V> {
         if self.done {
             return None;
         }
+        let (near, far) = (usize::from(back), usize::from(!back));
+        let flags = if back { sys::LATH_BYTES_BACK } else { 0 };
         // SAFETY: the iterator's section began before any of these words was read.
         let word = unsafe {
-            let set = self.map.raw();
-            let next = if back {
-                let (high, back) = (&self.high, sys::LATH_BYTES_BACK);
-                self.back.next(|words| scan_words::<K, V>(set, high, back, words))
-            } else {
-                let low = &self.low;
-                self.front.next(|words| scan_words::<K, V>(set, low, 0, words))
-            };
-            let end = if back { &self.low } else { &self.high };
-            next.filter(|&word| match end.bytes::<K, V>() {
+            let (set, edge) = (self.map.raw(), &self.edges[near]);
+            let next = self.ahead[near].next(|words| scan_words::<K, V>(set, edge, flags, words));
+            next.filter(|&word| match self.edges[far].bytes::<K, V>() {
                 None => true,
                 Some((bytes, with)) => {
                     let order = bytes_of::<K, V>(word).cmp(bytes);
@@ -624,8 +616,7 @@ impl<'a, K: Bytes, V> BytesEntries<'a, K, V> {
             })
         };
         match word {
-            Some(word) if back => self.high = Edge::Passed(word),
-            Some(word) => self.low = Edge::Passed(word),
+            Some(word) => self.edges[near] = Edge::Passed(word),
             None => self.done = true,
         }
         Some(Found::new(word?, Section::enter()))

@@ -232,13 +232,15 @@ macro_rules! indexed {
         /// The first entry that begins at or behind `key`.
         #[doc(alias = "lower_bound")]
         pub fn ceiling(&self, key: impl core::borrow::Borrow<K>) -> Option<$item> {
-            self.index.ceiling(crate::key::word(key)).map($make)
+            let call = lathwork_sys::lath_index_ceiling_item;
+            self.index.find(call, crate::key::word(key)).map($make)
         }
 
         /// The last entry that begins at or before `key`.
         #[doc(alias = "upper_bound")]
         pub fn floor(&self, key: impl core::borrow::Borrow<K>) -> Option<$item> {
-            self.index.floor(crate::key::word(key)).map($make)
+            let call = lathwork_sys::lath_index_floor_item;
+            self.index.find(call, crate::key::word(key)).map($make)
         }
 
         /// The number of entries: exact if no thread changes the map, else that of a set of entries that

@@ -21,6 +21,10 @@ use crate::Ref;
 /// Entries that are copied ahead at each end, at most.
 pub(crate) const AHEAD: usize = 32;
 
+/// A call of the library that fills in the item which it finds, or erases, by a key or a rank.
+pub(crate) type Call =
+    unsafe extern "C" fn(*mut sys::lath_index, u64, *mut lath_item) -> sys::c_int;
+
 /// First and last key, and value.
 pub(crate) type Entry<'a, V> = (u64, u64, Ref<'a, V>);
 
@@ -189,28 +193,23 @@ impl<V> Index<V> {
         }
     }
 
-    /// Calls a function of the library that finds an item.
-    pub(crate) fn find(
-        &self, call: impl FnOnce(*mut sys::lath_index, *mut lath_item) -> sys::c_int,
-    ) -> Option<Entry<'_, V>> {
+    /// The item that a call fills in, and its value.
+    pub(crate) fn item(&self, call: Call, key: u64) -> Option<(lath_item, Stored)> {
+        // SAFETY: the index is initialised; the pointer is valid.
+        let call = |item: &mut _| unsafe { call(self.raw(), key, item) };
+        let (result, item, stored) = Stored::filled::<V>(self.copied, call);
+        code::found(result).then_some((item, stored))
+    }
+
+    pub(crate) fn find(&self, call: Call, key: u64) -> Option<Entry<'_, V>> {
         let section = self.section();
-        let (result, item, stored) =
-            Stored::filled::<V>(self.copied, |item| call(self.raw(), item));
-        code::found(result).then(|| (item.key, last_of(&item), Ref::new(stored, section)))
+        let (item, stored) = self.item(call, key)?;
+        Some((item.key, last_of(&item), Ref::new(stored, section)))
     }
 
     /// The entry that covers a key.
     pub(crate) fn at(&self, key: u64) -> Option<Entry<'_, V>> {
-        // SAFETY: `find` passes an initialised index and a valid pointer; likewise below.
-        self.find(|index, item| unsafe { sys::lath_index_lookup_item(index, key, item) })
-    }
-
-    pub(crate) fn ceiling(&self, key: u64) -> Option<Entry<'_, V>> {
-        self.find(|index, item| unsafe { sys::lath_index_ceiling_item(index, key, item) })
-    }
-
-    pub(crate) fn floor(&self, key: u64) -> Option<Entry<'_, V>> {
-        self.find(|index, item| unsafe { sys::lath_index_floor_item(index, key, item) })
+        self.find(sys::lath_index_lookup_item, key)
     }
 
     pub(crate) fn get(&self, point: u64) -> Option<Ref<'_, V>> {
@@ -225,15 +224,11 @@ impl<V> Index<V> {
         Stored::got(|words| unsafe { sys::lath_index_get(self.raw(), point, words) == 1 }).is_some()
     }
 
-    /// Removes the entry that begins at `key`.
-    pub(crate) fn remove(&self, key: u64) -> Option<Entry<'_, V>> {
-        // SAFETY: `find` passes an initialised index and a valid pointer; likewise below.
-        self.remove_by(|index, old| unsafe { sys::lath_index_erase_item(index, key, old) })
-    }
-
-    /// Removes the entry that covers `point`.
-    pub(crate) fn remove_at(&self, point: u64) -> Option<Entry<'_, V>> {
-        self.remove_by(|index, old| unsafe { sys::lath_index_erase_item_at(index, point, old) })
+    /// Removes the entry that a call erases.
+    pub(crate) fn remove(&self, erase: Call, key: u64) -> Option<Entry<'_, V>> {
+        let found = self.find(erase, key)?;
+        self.left(&found.2.stored());
+        Some(found)
     }
 
     /// Removes the entry that begins at `key`, which shares its value with none, and waits for all
@@ -242,28 +237,12 @@ impl<V> Index<V> {
         if !self.inline() {
             may_wait();
         }
-        // SAFETY: the index is initialised; the pointer is valid.
-        let erase = |old: &mut _| unsafe { sys::lath_index_erase_item(self.raw(), key, old) };
-        let (result, _, stored) = Stored::filled::<V>(self.copied, erase);
-        if !code::found(result) {
-            return None;
-        }
+        let (_, stored) = self.item(sys::lath_index_erase_item, key)?;
         if !self.inline() {
             synchronize();
         }
         // SAFETY: it has left the index, and nobody looks at it any more.
         Some(unsafe { stored.take(self.copied, &self.memory()) })
-    }
-
-    /// For a call of the library that erases an item.
-    fn remove_by(
-        &self, call: impl FnOnce(*mut sys::lath_index, *mut lath_item) -> sys::c_int,
-    ) -> Option<Entry<'_, V>> {
-        let found = self.find(call);
-        if let Some((_, _, value)) = &found {
-            self.left(&value.stored());
-        }
-        found
     }
 
     /// Removes the entry at `key` if its words are those of `value`.
@@ -284,8 +263,8 @@ impl<V> Index<V> {
         &self, key: u64, old: &Ref<'_, V>, value: V,
     ) -> Result<Ref<'_, V>, InsertError<V>> {
         let section = self.section();
-        let (stored, index) = (self.stored(value)?, self.raw());
-        let (from, to) = (old.stored().given::<V>(self.copied), stored.given::<V>(self.copied));
+        let (stored, old, index) = (self.stored(value)?, old.stored(), self.raw());
+        let (from, to) = (old.given::<V>(self.copied), stored.given::<V>(self.copied));
         // SAFETY: the index is initialised; a refused value is not in it.
         unsafe {
             let result = sys::lath_index_replace_if(index, key, from, to, ptr::null_mut());
@@ -293,7 +272,7 @@ impl<V> Index<V> {
                 return Err(self.refused(Reason::Absent, stored));
             }
         }
-        self.left(&old.stored());
+        self.left(&old);
         Ok(Ref::new(stored, section))
     }
 
@@ -310,22 +289,18 @@ impl<V> Index<V> {
 
     /// The first or the last entry.
     pub(crate) fn end(&self, first: bool) -> Option<Entry<'_, V>> {
-        self.find(|index, item| unsafe {
-            if first {
-                sys::lath_index_ceiling_item(index, 0, item)
-            } else {
-                sys::lath_index_floor_item(index, u64::MAX, item)
-            }
-        })
+        if first {
+            self.find(sys::lath_index_ceiling_item, 0)
+        } else {
+            self.find(sys::lath_index_floor_item, u64::MAX)
+        }
     }
 
     /// Removes the entry that begins at `key`, for a caller that alone has the index: then no one
     /// has a `Ref`. Returns its range and its value, which is the caller's.
     pub(crate) fn take(&mut self, key: u64) -> Option<(u64, u64, Stored)> {
-        // SAFETY: the index is initialised.
-        let erase = |old: &mut _| unsafe { sys::lath_index_erase_item(self.raw(), key, old) };
-        let (result, old, stored) = Stored::filled::<V>(self.copied, erase);
-        code::found(result).then(|| (old.key, last_of(&old), stored))
+        let (item, stored) = self.item(sys::lath_index_erase_item, key)?;
+        Some((item.key, last_of(&item), stored))
     }
 
     /// Gives the entry that begins at `key` another value, while `lock()` is held. Returns the old
@@ -378,10 +353,8 @@ impl<V> Index<V> {
 
     /// The first key and the value of the item with the key `last` that has keys behind it too.
     fn reaching(&self, last: u64) -> Option<(u64, Stored)> {
-        // SAFETY: the index is initialised; the pointer is valid.
-        let look = |item: &mut _| unsafe { sys::lath_index_lookup_item(self.raw(), last, item) };
-        let (result, item, stored) = Stored::filled::<V>(self.copied, look);
-        (code::found(result) && last_of(&item) > last).then_some((item.key, stored))
+        let (item, stored) = self.item(sys::lath_index_lookup_item, last)?;
+        (last_of(&item) > last).then_some((item.key, stored))
     }
 
     /// Removes these keys from what is there. The caller excludes other changes. If there is no

@@ -103,16 +103,10 @@ impl<V> Index<V> {
     /// Moves the entries that begin at `from` or behind it into `to`. Without memory for one it and
     /// those behind it stay.
     pub(crate) fn hand_over_from(&mut self, from: u64, to: &mut Index<V>) -> Result<(), NoMemory> {
-        loop {
-            // SAFETY: the index is initialised; the pointer is valid.
-            let next =
-                |item: &mut _| unsafe { sys::lath_index_ceiling_item(self.raw(), from, item) };
-            let (result, item, stored) = Stored::filled::<V>(self.copied(), next);
-            if !code::found(result) {
-                return Ok(());
-            }
+        while let Some((item, stored)) = self.item(sys::lath_index_ceiling_item, from) {
             self.hand_over(&item, &stored, to)?;
         }
+        Ok(())
     }
 
     /// Checks the invariants, for tests: the first that is broken. The caller has `&mut` to the

@@ -155,7 +155,7 @@ impl<K: Key, V> PointMap<K, V> {
     /// Removes `key`. Its value is dropped when no thread has a [`Ref`] to it.
     pub fn remove(&self, key: impl Borrow<K>) -> Option<Ref<'_, V>> {
         self.index.drop_some();
-        self.index.remove(word(key)).map(|found| found.2)
+        self.index.remove(sys::lath_index_erase_item, word(key)).map(|found| found.2)
     }
 
     /// Removes `key`, waits until no thread has a [`Ref`] or an iterator of that time, of any map, and
@@ -276,11 +276,7 @@ impl<K: Key, V> PointMap<K, V> {
 
     /// The entry that has this many before it. O(log n).
     pub fn select(&self, rank: usize) -> Option<(K, Ref<'_, V>)> {
-        let found = self.index.find(|index, item| {
-            // SAFETY: `find` passes an initialised index and a valid pointer.
-            unsafe { sys::lath_index_select(index, rank as u64, item) }
-        });
-        found.map(entry)
+        self.index.find(sys::lath_index_select, rank as u64).map(entry)
     }
 
     /// All entries in order, as [`RangeMap::iter`](crate::RangeMap::iter): it may show an entry

@@ -203,7 +203,7 @@ impl<K: Key, V> RangeMap<K, V> {
     ) -> Option<(RangeInclusive<K>, Ref<'_, V>)> {
         self.index.drop_some();
         let _change = self.lock.shared();
-        self.index.remove(word(first)).map(entry)
+        self.index.remove(sys::lath_index_erase_item, word(first)).map(entry)
     }
 
     /// Removes the range that contains `key`.
@@ -217,7 +217,7 @@ impl<K: Key, V> RangeMap<K, V> {
     pub fn remove_covering(&self, key: impl Borrow<K>) -> Option<(RangeInclusive<K>, Ref<'_, V>)> {
         self.index.drop_some();
         let _change = self.lock.shared();
-        self.index.remove_at(word(key)).map(entry)
+        self.index.remove(sys::lath_index_erase_item_at, word(key)).map(entry)
     }
 
     /// Removes the first range.

@@ -48,8 +48,8 @@ impl<T: Copy + Default> Ahead<T> {
 pub(crate) struct Scan<'a, V> {
     index: &'a Index<V>,
     _section: Option<Section>,
-    front: Ahead<lath_item>,
-    back: Ahead<lath_item>,
+    /// At the front and at the back.
+    ahead: [Ahead<lath_item>; 2],
     /// Their values, if one has more than a word.
     words: [Vec<u64>; 2],
     /// The first and the last key at which the entries begin that are still to come.
@@ -62,8 +62,7 @@ impl<V> Index<V> {
         Scan {
             index: self,
             _section: self.section(),
-            front: Ahead::new(),
-            back: Ahead::new(),
+            ahead: [Ahead::new(), Ahead::new()],
             words: [Vec::new(), Vec::new()],
             keys,
         }
@@ -87,10 +86,32 @@ unsafe fn room<V>(copied: bool, words: &mut Vec<u64>, items: *mut lath_item) {
 }
 
 impl<'a, V> Scan<'a, V> {
-    #[inline(always)]
-    fn entry(&self, item: lath_item) -> Option<Entry<'a, V>> {
+    /// The next entry from the front or the back.
+    #[inline(always)] // what is copied of a Ref is few bytes then
+    fn step<const BACK: bool>(&mut self) -> Option<Entry<'a, V>> {
+        let (from, last) = self.keys?;
+        let (index, copied) = (self.index.raw(), self.index.copied());
+        let words = &mut self.words[usize::from(BACK)];
+        // SAFETY: the index is initialised; the pointers are valid.
+        let scan = |items| unsafe {
+            room::<V>(copied, words, items);
+            if BACK {
+                sys::lath_index_scan_back(index, last, from, items, AHEAD, &mut 0)
+            } else {
+                sys::lath_index_scan(index, from, last, items, AHEAD, &mut 0)
+            }
+        };
+        let item = self.ahead[usize::from(BACK)].next(scan);
+        let item = item.filter(|item| from <= item.key && item.key <= last);
+        // behind the range: what is cut of it meanwhile is not seen as another one
+        self.keys = item.and_then(|item| match BACK {
+            true => Some((from, item.key.checked_sub(1)?)),
+            false => Some((last_of(&item).checked_add(1)?, last)),
+        });
+        self.keys = self.keys.filter(|keys| keys.0 <= keys.1);
+        let item = item?;
         // SAFETY: it was copied, and its words are still there.
-        let stored = unsafe { Stored::of::<V>(&item, self.index.copied()) };
+        let stored = unsafe { Stored::of::<V>(&item, copied) };
         // the scan's section began before the item was read
         Some((item.key, last_of(&item), Ref::new(stored, self.index.section())))
     }
@@ -99,38 +120,15 @@ impl<'a, V> Scan<'a, V> {
 impl<'a, V> Iterator for Scan<'a, V> {
     type Item = Entry<'a, V>;
 
-    #[inline(always)] // what is copied of a Ref is few bytes then
+    #[inline(always)]
     fn next(&mut self) -> Option<Self::Item> {
-        let (from, last) = self.keys?;
-        let (index, copied) = (self.index.raw(), self.index.copied());
-        let words = &mut self.words[0];
-        // SAFETY: the index is initialised; the pointers are valid.
-        let scan = |items| unsafe {
-            room::<V>(copied, words, items);
-            sys::lath_index_scan(index, from, last, items, AHEAD, &mut 0)
-        };
-        let item = self.front.next(scan).filter(|item| item.key <= last);
-        // behind the range: what is cut of it meanwhile is not seen as another one
-        let next = item.and_then(|item| last_of(&item).checked_add(1));
-        self.keys = next.map(|next| (next, last)).filter(|keys| keys.0 <= keys.1);
-        self.entry(item?)
+        self.step::<false>()
     }
 }
 
 impl<V> DoubleEndedIterator for Scan<'_, V> {
     fn next_back(&mut self) -> Option<Self::Item> {
-        let (from, last) = self.keys?;
-        let (index, copied) = (self.index.raw(), self.index.copied());
-        let words = &mut self.words[1];
-        // SAFETY: likewise.
-        let scan = |items| unsafe {
-            room::<V>(copied, words, items);
-            sys::lath_index_scan_back(index, last, from, items, AHEAD, &mut 0)
-        };
-        let item = self.back.next(scan).filter(|item| item.key >= from);
-        let before = item.and_then(|item| item.key.checked_sub(1));
-        self.keys = before.map(|before| (from, before)).filter(|keys| keys.0 <= keys.1);
-        self.entry(item?)
+        self.step::<true>()
     }
 }
 
