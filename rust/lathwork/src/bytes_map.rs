@@ -10,6 +10,7 @@ use core::ptr;
 use lathwork_sys as sys;
 use sys::{lath_bytes, lath_bytes_key};
 
+use crate::ahead::{Ahead, AHEAD};
 use crate::bytes::{Bytes, BytesRange};
 use crate::code;
 use crate::common::{
@@ -17,12 +18,10 @@ use crate::common::{
 };
 use crate::error::{BytesError, Reason};
 use crate::handle::{config, made, no_memory, Handle};
-use crate::index::AHEAD;
 use crate::memory::{NoMemory, Options};
 use crate::own::verified;
 use crate::reference::{Found, Pair, Ref};
 use crate::retired::drop_each;
-use crate::scan::Ahead;
 use crate::section::{may_wait, synchronize, Section};
 use crate::value::{self, header_of, Header, Owned};
 

@@ -7,19 +7,16 @@ use core::ptr;
 use lathwork_sys as sys;
 use sys::lath_item;
 
+use crate::ahead::{Ahead, AHEAD};
 use crate::code;
 use crate::error::{InsertError, Reason};
 use crate::handle::{config, made, no_memory, Handle};
 use crate::key::last_of;
 use crate::memory::{Memory, NoMemory, Options};
 use crate::retired::drop_each;
-use crate::scan::Ahead;
 use crate::section::{may_wait, synchronize, Section};
 use crate::value::{self, header_of, number, Header, Owned, Stored};
 use crate::Ref;
-
-/// Entries that are copied ahead at each end, at most.
-pub(crate) const AHEAD: usize = 32;
 
 /// A call of the library that fills in the item which it finds, or erases, by a key or a rank.
 pub(crate) type Call =

@@ -73,6 +73,7 @@ extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
+mod ahead;
 mod algebra;
 mod bytes;
 mod bytes_map;

@@ -5,44 +5,12 @@ use alloc::vec::Vec;
 use lathwork_sys as sys;
 use sys::lath_item;
 
-use crate::index::{Entry, Index, AHEAD};
+use crate::ahead::{Ahead, AHEAD};
+use crate::index::{Entry, Index};
 use crate::key::last_of;
 use crate::section::Section;
 use crate::value::{value_size, Stored};
 use crate::Ref;
-
-/// What was copied ahead at one end: the items of an index, the words of a set.
-pub(crate) struct Ahead<T> {
-    items: [T; AHEAD],
-    at: usize,
-    copied: usize,
-    /// What is behind these ends at the other end.
-    all: bool,
-}
-
-impl<T: Copy + Default> Ahead<T> {
-    pub(crate) fn new() -> Self {
-        Ahead { items: [T::default(); AHEAD], at: 0, copied: 0, all: false }
-    }
-
-    /// The next item. If need be `scan` copies at most `AHEAD` and returns how many. None: there is
-    /// no other.
-    pub(crate) fn next(&mut self, scan: impl FnOnce(*mut T) -> usize) -> Option<T> {
-        if self.at == self.copied {
-            if self.all {
-                return None;
-            }
-            self.copied = scan(self.items.as_mut_ptr());
-            self.at = 0;
-            self.all = self.copied < AHEAD;
-            if self.copied == 0 {
-                return None;
-            }
-        }
-        self.at += 1;
-        Some(self.items[self.at - 1])
-    }
-}
 
 /// The entries that begin in a range of keys. Copies entries ahead, some at a time.
 pub(crate) struct Scan<'a, V> {

@@ -85,123 +85,176 @@ impl Model {
     }
 }
 
-/// What V has for a number, and the number of a value.
-struct Kind<V>(fn(u8, &Arc<AtomicUsize>) -> V, fn(&V) -> u8);
+/// A map of V and the model; how V is made of a number, and what number it has.
+struct Both<V> {
+    map: RangeMap<u32, V>,
+    model: Model,
+    alive: Arc<AtomicUsize>,
+    make: fn(u8, &Arc<AtomicUsize>) -> V,
+    number: fn(&V) -> u8,
+}
 
-/// The same steps on a map of V and on the model.
-fn play<V: Clone + PartialEq>(mut map: RangeMap<u32, V>, steps: &[(u8, u16, u8, u8)], of: Kind<V>) {
-    let (mut model, alive) = (Model::default(), Arc::default());
-    let (make, number) = (|n| of.0(n, &alive), of.1);
-    let copied = |entry: (Keys, Ref<'_, V>)| (entry.0, number(&entry.1));
-    for &(what, first, more, n) in steps {
-        let (first, more, n) = (key(first), u32::from(more % 40), n % 3);
-        let keys = range(first, more);
-        match what % 20 {
+impl<V: Clone + PartialEq> Both<V> {
+    fn value(&self, n: u8) -> V {
+        (self.make)(n, &self.alive)
+    }
+
+    fn copied(&self, entry: Option<(Keys, Ref<'_, V>)>) -> Option<(Keys, u8)> {
+        entry.map(|(keys, value)| (keys, (self.number)(&value)))
+    }
+
+    /// What a map has, in the form of the model.
+    fn all(&self, map: &RangeMap<u32, V>) -> Vec<(Keys, u8)> {
+        map.iter().map(|(keys, value)| (keys, (self.number)(&value))).collect()
+    }
+
+    /// A call that takes a range.
+    fn change(&mut self, what: u8, keys: Keys, n: u8) {
+        let (there, value) = (self.model.met(&keys), self.value(n));
+        match what {
             0..=4 => {
-                map.insert(keys.clone(), make(n)).ok().unwrap();
-                model.insert(&keys, n);
+                self.map.insert(keys.clone(), value).ok().unwrap();
+                self.model.insert(&keys, n);
             }
             5 | 6 => {
-                map.insert_merged(keys.clone(), make(n)).ok().unwrap();
-                model.merged(&keys, n);
+                self.map.insert_merged(keys.clone(), value).ok().unwrap();
+                self.model.merged(&keys, n);
             }
-            7..=9 => {
-                map.remove(keys.clone()).unwrap();
-                model.cut(&keys);
+            7 | 8 => {
+                self.map.remove(keys.clone()).unwrap();
+                self.model.cut(&keys);
             }
-            10 => {
-                let there = model.met(&(first..=first)).pop();
-                assert_eq!(map.remove_covering(first).map(copied), there);
-                there.into_iter().for_each(|(keys, _)| model.cut(&keys));
+            9 => {
+                let mut other = RangeMap::new();
+                for at in [keys.start() / 2, keys.start() / 3, *keys.start()] {
+                    other
+                        .insert(at..=keys.end() - (keys.start() - at), value.clone())
+                        .ok()
+                        .unwrap();
+                }
+                self.all(&other).iter().for_each(|(keys, n)| self.model.insert(keys, *n));
+                self.map.append(&mut other).unwrap();
+                assert!(other.is_empty());
             }
-            11 => {
-                let high = map.split_off(first).unwrap();
-                let (mut low, mut rest) = (model.clone(), model);
-                low.cut(&(first..=u32::MAX));
+            _ => match self.map.try_insert(keys.clone(), value) {
+                Ok(_) => {
+                    assert!(there.is_empty());
+                    self.model.insert(&keys, n);
+                }
+                Err(refused) => match refused.reason {
+                    Reason::Overlaps(with) => assert!(there.iter().any(|(r, _)| *r == with)),
+                    other => panic!("{other:?}"),
+                },
+            },
+        }
+    }
+
+    /// A call that takes a key.
+    fn change_at(&mut self, what: u8, first: u32, n: u8) {
+        match what {
+            12 => {
+                let there = self.model.met(&(first..=first)).pop();
+                assert_eq!(self.copied(self.map.remove_covering(first)), there);
+                there.into_iter().for_each(|(keys, _)| self.model.cut(&keys));
+            }
+            13 => {
+                let high = self.map.split_off(first).unwrap();
+                let mut rest = self.model.clone();
+                self.model.cut(&(first..=u32::MAX));
                 if first > 0 {
                     rest.cut(&(0..=first - 1));
                 }
-                assert!(high.iter().map(copied).eq(rest.all()));
-                model = low;
+                assert_eq!(self.all(&high), rest.all());
             }
-            12 => {
-                let mut other = RangeMap::new();
-                for at in [first / 2, first / 3, first] {
-                    other.insert(range(at, more), make(n)).ok().unwrap();
-                }
-                other.iter().for_each(|(keys, value)| model.insert(&keys, number(&value)));
-                map.append(&mut other).unwrap();
-                assert!(other.is_empty());
+            14 => {
+                let was = self.model.take(first);
+                assert_eq!(self.copied(self.map.remove_starting(first)), was);
             }
-            13 | 14 => {
-                let there = model.met(&keys);
-                match map.try_insert(keys.clone(), make(n)) {
-                    Ok(_) => {
-                        assert!(there.is_empty());
-                        model.insert(&keys, n);
-                    }
-                    Err(refused) => match refused.reason {
-                        Reason::Overlaps(with) => assert!(there.iter().any(|(r, _)| *r == with)),
-                        other => panic!("{other:?}"),
-                    },
-                }
-            }
-            15 => assert_eq!(map.remove_starting(first).map(copied), model.take(first)),
-            16 => {
-                let there = model.0.get_mut(&first);
+            15 => {
+                let there = self.model.0.get_mut(&first);
                 let was = there.map(|entry| std::mem::replace(&mut entry.1, n));
-                assert_eq!(map.replace(first, make(n)).ok().map(|old| number(&old)), was);
+                let old = self.map.replace(first, self.value(n)).ok();
+                assert_eq!(old.map(|old| (self.number)(&old)), was);
+            }
+            16 => {
+                let taken = self.map.take_starting(first);
+                let taken = taken.map(|(keys, value)| (keys, (self.number)(&value)));
+                assert_eq!(taken, self.model.take(first));
             }
             17 => {
-                let taken = map.take_starting(first);
-                assert_eq!(taken.map(|(keys, value)| (keys, number(&value))), model.take(first));
-            }
-            18 => {
-                map.retain(|keys, value| *keys.start() < first || number(value) != n);
-                model.0.retain(|&at, &mut (_, there)| at < first || there != n);
+                self.map.retain(|keys, value| *keys.start() < first || (self.number)(value) != n);
+                self.model.0.retain(|&at, &mut (_, there)| at < first || there != n);
             }
             _ => {
-                let end = if n > 0 { map.pop_first() } else { map.pop_last() };
-                let ends = model.all();
-                let expected = if n > 0 { ends.first() } else { ends.last() };
-                assert_eq!(end.map(copied).as_ref(), expected);
-                expected.into_iter().for_each(|(keys, _)| model.cut(keys));
+                let end = if n > 0 { self.map.pop_first() } else { self.map.pop_last() };
+                let mut ends = self.model.all();
+                let expected = if n > 0 { ends.drain(..).next() } else { ends.pop() };
+                assert_eq!(self.copied(end), expected);
+                expected.into_iter().for_each(|(keys, _)| self.model.cut(&keys));
             }
         }
-        assert!(map.iter().map(copied).eq(model.all()));
-        let at = model.met(&(first..=first)).pop();
-        assert_eq!(map.get(first).map(|value| number(&value)), at.as_ref().map(|there| there.1));
-        assert_eq!(
-            (map.contains_key(first), map.get_key_value(first).map(copied)),
-            (at.is_some(), at)
-        );
-        assert!(map.overlapping(keys.clone()).map(copied).eq(model.met(&keys)));
-        let mut begin = model.all().into_iter();
-        let before = begin.clone().take_while(|(r, _)| *r.start() <= first).last();
-        assert_eq!(map.floor(first).map(copied), before);
-        assert_eq!(map.ceiling(first).map(copied), begin.find(|(r, _)| *r.start() >= first));
     }
-    assert!(map.iter().rev().map(copied).eq(model.all().into_iter().rev()));
-    assert_eq!((map.len(), map.is_empty()), (model.0.len(), model.0.is_empty()));
-    let mut copy = map.clone();
-    assert!(copy == map);
-    map.verify().unwrap();
-    assert!(map.into_iter().map(|(keys, value)| (keys, number(&value))).eq(model.all()));
-    copy.clear();
-    assert!(copy.is_empty() && copy.iter().next().is_none());
-    drop(copy);
-    assert_eq!(alive.load(SeqCst), 0);
+
+    fn look(&self, keys: &Keys) {
+        let (map, model, first) = (&self.map, &self.model, *keys.start());
+        assert_eq!(self.all(map), model.all());
+        let at = model.met(&(first..=first)).pop();
+        let value = map.get(first).map(|value| (self.number)(&value));
+        assert_eq!(value, at.as_ref().map(|there| there.1));
+        assert_eq!(map.contains_key(first), at.is_some());
+        assert_eq!(self.copied(map.get_key_value(first)), at);
+        let met = map.overlapping(keys.clone()).map(|(keys, value)| (keys, (self.number)(&value)));
+        assert!(met.eq(model.met(keys)));
+        let mut all = model.all().into_iter();
+        let before = all.clone().take_while(|(r, _)| *r.start() <= first).last();
+        assert_eq!(self.copied(map.floor(first)), before);
+        assert_eq!(self.copied(map.ceiling(first)), all.find(|(r, _)| *r.start() >= first));
+    }
+
+    fn end(mut self) {
+        let back = self.map.iter().rev().map(|(keys, value)| (keys, (self.number)(&value)));
+        assert!(back.eq(self.model.all().into_iter().rev()));
+        assert_eq!(self.map.len(), self.model.0.len());
+        assert_eq!(self.map.is_empty(), self.model.0.is_empty());
+        let mut copy = self.map.clone();
+        assert!(copy == self.map);
+        self.map.verify().unwrap();
+        let owned = self.map.into_iter().map(|(keys, value)| (keys, (self.number)(&value)));
+        assert!(owned.eq(self.model.all()));
+        copy.clear();
+        assert!(copy.is_empty() && copy.iter().next().is_none());
+        drop(copy);
+        assert_eq!(self.alive.load(SeqCst), 0);
+    }
+}
+
+/// The same steps on the map and on the model.
+fn play<V: Clone + PartialEq>(
+    map: RangeMap<u32, V>, steps: &[(u8, u16, u8, u8)], make: fn(u8, &Arc<AtomicUsize>) -> V,
+    number: fn(&V) -> u8,
+) {
+    let (model, alive) = (Model::default(), Arc::default());
+    let mut both = Both { map, model, alive, make, number };
+    for &(what, first, more, n) in steps {
+        let keys = range(key(first), u32::from(more % 40));
+        match what % 20 {
+            what @ 0..=11 => both.change(what, keys.clone(), n % 3),
+            what => both.change_at(what, *keys.start(), n % 3),
+        }
+        both.look(&keys);
+    }
+    both.end();
 }
 
 #[test]
 fn as_plain_code() {
     fn property(steps: Vec<(u8, u16, u8, u8)>) {
-        play(RangeMap::new(), &steps, Kind(|n, _| n, |value| *value));
-        play(RangeMap::new(), &steps, Kind(|n, _| n.to_string(), |value| value.parse().unwrap()));
-        play(RangeMap::new(), &steps, Kind(Counted::new, |value| value.0));
-        play(RangeMap::of_copies(), &steps, Kind(|n, _| [n; 5], |value| value[4]));
-        play(RangeMap::of_copies(), &steps, Kind(|n, _| (n, 7u64, Some(n)), |value| value.0));
-        play(RangeMap::of_copies(), &steps, Kind(|n, _| [u64::from(n); 8], |value| value[7] as u8));
+        play(RangeMap::new(), &steps, |n, _| n, |value| *value);
+        play(RangeMap::new(), &steps, |n, _| n.to_string(), |value| value.parse().unwrap());
+        play(RangeMap::new(), &steps, Counted::new, |value| value.0);
+        play(RangeMap::of_copies(), &steps, |n, _| [n; 5], |value| value[4]);
+        play(RangeMap::of_copies(), &steps, |n, _| (n, 7u64, Some(n)), |value| value.0);
+        play(RangeMap::of_copies(), &steps, |n, _| [u64::from(n); 8], |value| value[7] as u8);
     }
     check(100, 90, property as fn(_));
 }
