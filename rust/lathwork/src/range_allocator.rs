@@ -79,10 +79,10 @@ impl RangeAllocator {
                 low,
                 high: last.wrapping_add(1), // 0 is 2^64
                 unit,
-                below: 0,
                 flags,
                 rcu: rcu(),
                 allocator,
+                ..Default::default()
             };
             // SAFETY: both pointers are valid.
             unsafe { sys::lath_space_create(ptr::addr_of_mut!((*space).0), &config) }
@@ -162,9 +162,9 @@ impl RangeAllocator {
             align,
             low,
             high: last.wrapping_add(1),
-            below: 0,
             hint,
             policy,
+            ..Default::default()
         };
         let mut first = 0;
         // SAFETY: the space was created; the pointers are valid.

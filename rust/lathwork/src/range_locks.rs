@@ -98,10 +98,7 @@ impl<K: Key> RangeLocks<K> {
             size: core::mem::size_of::<sys::lath_range_config>(),
             flags: if deadlocks { sys::LATH_RANGE_DEADLOCKS } else { 0 },
             usual,
-            buckets: 0,
-            allocator: core::ptr::null(),
-            look: None,
-            look_arg: core::ptr::null_mut(),
+            ..Default::default()
         };
         let locks = boxed(sys::lath_range_locks::default());
         match unsafe { sys::lath_range_locks_init(locks.as_ptr(), &config) } {

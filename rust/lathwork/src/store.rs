@@ -120,11 +120,11 @@ pub enum Change {
 #[non_exhaustive]
 pub enum Pages {
     /// Transparent huge pages where the machine has them.
-    Huge,
+    Huge = c::LATH_PAGES_HUGE as isize,
     /// Reserved huge pages while there are any.
-    Reserved,
+    Reserved = c::LATH_PAGES_HUGETLB as isize,
     /// Small ones.
-    Small,
+    Small = c::LATH_PAGES_SMALL as isize,
 }
 
 /// How a [`Store`] is opened.
@@ -243,11 +243,7 @@ impl StoreOptions {
         let options = c::lath_store_options {
             size: mem::size_of::<c::lath_store_options>(),
             keys: K::KIND,
-            pages: match self.pages {
-                Pages::Huge => c::LATH_PAGES_HUGE,
-                Pages::Reserved => c::LATH_PAGES_HUGETLB,
-                Pages::Small => c::LATH_PAGES_SMALL,
-            },
+            pages: self.pages as sys::c_int,
             flags: self.flags,
             limit: self.limit,
             reserve: self.reserve,
@@ -257,8 +253,7 @@ impl StoreOptions {
                 true => ptr::null(), // it has its own
                 false => rcu(),
             },
-            why: ptr::null_mut(),
-            why_size: 0,
+            ..Default::default()
         };
         let init = |open: *mut Open, _: *const sys::lath_allocator| {
             // SAFETY: all pointers are valid.

@@ -459,18 +459,10 @@ mod tests {
 
     #[test]
     fn numbers_are_in_words() {
-        same(&[0u8, 7, 255], true);
-        same(&[0u16, 65535], true);
-        same(&[0u32, u32::MAX], true);
-        same(&[0u64, u64::MAX], true);
-        same(&[0usize, usize::MAX], true);
-        same(&[-128i8, -1, 0, 127], true);
-        same(&[-32768i16, -1, 32767], true);
-        same(&[i32::MIN, -1, i32::MAX], true);
-        same(&[i64::MIN, -1, i64::MAX], true);
-        same(&[isize::MIN, -1], true);
-        same(&[-1.5f32, 0.0, f32::MAX], true);
-        same(&[-1.5f64, 0.0, f64::MIN], true);
+        macro_rules! ends {
+            ($($name:ty)*) => { $(same(&[<$name>::MIN, 0 as $name, <$name>::MAX], true);)* };
+        }
+        ends!(u8 u16 u32 u64 usize i8 i16 i32 i64 isize f32 f64);
         same(&[false, true], true);
         same(&['a', '\u{10ffff}'], true);
         same(&[()], true);

@@ -178,19 +178,21 @@ fn not_while_it_is_looked_at() {
 #[test]
 fn values_removed_while_a_reference_lives() {
     on_a_small_stack(|| {
-        let alive = Arc::new(AtomicUsize::new(0));
-        let (map, reader) = (PointMap::new(), Reader::new());
-        for i in 0..100_000 {
-            map.insert(i, Counted::new(0, &alive)).unwrap();
-        }
+        let (alive, reader) = (Arc::new(AtomicUsize::new(0)), Reader::new());
+        let maps = [(); 2].map(|()| {
+            (0..100_000u32).map(|i| (i, Counted::new(0, &alive))).collect::<PointMap<_, _>>()
+        });
         let held = reader.section();
-        for i in 0..50_000 {
-            map.remove(i);
+        for map in &maps {
+            for i in 0..50_000 {
+                map.remove(i);
+                assert!(map.replace(i + 50_000, Counted::new(0, &alive)).is_ok());
+            }
         }
-        for i in 50_000..100_000 {
-            assert!(map.replace(i, Counted::new(0, &alive)).is_ok());
-        }
-        assert!(alive.load(SeqCst) >= 150_000 - 64);
+        assert!(alive.load(SeqCst) >= 300_000 - 128);
+        let [map, ends] = maps;
+        drop(ends);
+        assert!(alive.load(SeqCst) <= 150_000);
         drop(held);
         wait_for("reclaim() drops what was removed", || {
             map.reclaim();
@@ -198,25 +200,6 @@ fn values_removed_while_a_reference_lives() {
         });
         drop(map);
         assert_eq!(alive.load(SeqCst), 0);
-    });
-}
-
-#[test]
-fn a_map_that_ends_with_many_removed_values() {
-    on_a_small_stack(|| {
-        let alive = Arc::new(AtomicUsize::new(0));
-        let reader = Reader::new();
-        let held = reader.section();
-        let map = RangeMap::new();
-        for i in 0..100_000 {
-            map.insert(i..=i, Counted::new(0, &alive)).unwrap();
-        }
-        for i in 0..90_000 {
-            map.remove_starting(i);
-        }
-        drop(map);
-        assert_eq!(alive.load(SeqCst), 0);
-        drop(held);
     });
 }
 
@@ -240,95 +223,60 @@ fn many_containers_that_end_within_a_reference() {
     });
 }
 
-/// Its drop removes the next one, from this or another map.
+/// Its drop removes the next one, from this or another map, and may wait until that can be dropped,
+/// and have it dropped: one within the other.
 struct Link {
     maps: Weak<Vec<RangeMap<u64, Box<Link>>>>,
     at: usize,
     reclaim: bool,
-    alive: Arc<AtomicUsize>,
+    wait: Duration,
+    depth: Arc<[AtomicUsize; 3]>, // living, within each other, and the most of these
 }
 
 impl Drop for Link {
     fn drop(&mut self) {
-        self.alive.fetch_sub(1, SeqCst);
+        let [alive, depth, most] = &*self.depth;
+        alive.fetch_sub(1, SeqCst);
+        most.fetch_max(depth.fetch_add(1, SeqCst) + 1, SeqCst);
         if let Some(maps) = self.maps.upgrade() {
             let map = &maps[(self.at + 1) % maps.len()];
             map.remove_starting(self.at as u64 + 1);
+            thread::sleep(self.wait);
             if self.reclaim {
                 map.reclaim();
             }
         }
+        depth.fetch_sub(1, SeqCst);
     }
 }
 
-fn links(n: usize, maps: usize, reclaim: bool) {
-    let alive = Arc::new(AtomicUsize::new(n));
+/// Every `row`-th link begins its own row.
+fn links(n: usize, maps: usize, reclaim: bool, row: usize, wait: Duration) {
+    let depth = Arc::new([n, 0, 0].map(AtomicUsize::new));
     let all: Arc<Vec<_>> = Arc::new((0..maps).map(|_| RangeMap::new()).collect());
     for at in 0..n {
-        let link = Link { maps: Arc::downgrade(&all), at, reclaim, alive: alive.clone() };
+        let link = Link { maps: Arc::downgrade(&all), at, reclaim, wait, depth: depth.clone() };
         all[at % maps].insert(at as u64..=at as u64, Box::new(link)).unwrap();
     }
-    // every 200th begins its own row, else each removal would wait for a grace period
-    for at in (0..n).step_by(200) {
+    for at in (0..n).step_by(row) {
         all[at % maps].remove_starting(at as u64);
     }
     wait_for("each drop removes the next one", || {
-        for map in all.iter() {
-            map.reclaim();
-        }
-        alive.load(SeqCst) == 0
+        all.iter().for_each(RangeMap::reclaim);
+        depth[0].load(SeqCst) == 0
     });
     assert!(all.iter().all(RangeMap::is_empty));
+    assert!(depth[2].load(SeqCst) <= 8, "{depth:?}: drops within each other");
 }
 
 #[test]
 fn drops_that_remove_the_next_value() {
     for maps in [1, 2, 7] {
-        on_a_small_stack(move || links(20_000, maps, false));
-        on_a_small_stack(move || links(20_000, maps, true));
+        // each removal of a row waits for a grace period
+        on_a_small_stack(move || links(20_000, maps, false, 200, Duration::ZERO));
+        on_a_small_stack(move || links(20_000, maps, true, 200, Duration::ZERO));
     }
-}
-
-/// Its drop waits until the next value can be dropped, and has it dropped: one within the other.
-struct Patient {
-    map: Weak<PointMap<u64, Box<Patient>>>,
-    at: u64,
-    depth: Arc<AtomicUsize>,
-    deepest: Arc<AtomicUsize>,
-}
-
-impl Drop for Patient {
-    fn drop(&mut self) {
-        let depth = self.depth.fetch_add(1, SeqCst) + 1;
-        self.deepest.fetch_max(depth, SeqCst);
-        if let Some(map) = self.map.upgrade() {
-            map.remove(self.at + 1);
-            thread::sleep(Duration::from_millis(15));
-            map.reclaim();
-        }
-        self.depth.fetch_sub(1, SeqCst);
-    }
-}
-
-#[test]
-fn drops_within_drops_have_a_limit() {
-    let (depth, deepest) = (Arc::default(), Arc::<AtomicUsize>::default());
-    let map = Arc::new(PointMap::new());
-    for at in 0..60 {
-        let value = Patient {
-            map: Arc::downgrade(&map),
-            at,
-            depth: Arc::clone(&depth),
-            deepest: deepest.clone(),
-        };
-        map.insert(at, Box::new(value)).unwrap();
-    }
-    map.remove(0);
-    wait_for("the others are dropped later", || {
-        map.reclaim();
-        map.is_empty() && Arc::strong_count(&deepest) == 1
-    });
-    assert!(deepest.load(SeqCst) <= 8, "{deepest:?} drops within each other");
+    on_a_small_stack(|| links(60, 1, true, 60, Duration::from_millis(15)));
 }
 
 /// A removal drops earlier values outside of the section of the Ref that it returns: else a drop
@@ -656,23 +604,6 @@ fn random_programs_of_threads() {
     for map in &mut world.maps {
         map.verify().unwrap();
     }
-}
-
-#[test]
-fn a_map_that_moves_between_threads_with_removed_values() {
-    let alive = Arc::new(AtomicUsize::new(0));
-    let (sender, receiver) = mpsc::channel::<RangeMap<u64, Counted>>();
-    let end = thread::spawn(move || receiver.into_iter().for_each(drop));
-    for bomb in 0..50 {
-        let map = with_bombs(&alive, &[]);
-        for i in 0..bomb {
-            map.remove_starting(10 * i);
-        }
-        sender.send(map).unwrap();
-    }
-    drop(sender);
-    end.join().unwrap();
-    assert_eq!(alive.load(SeqCst), 0);
 }
 
 /// Does not compile if a type is what it must not be: then two traits have the function.
