@@ -98,7 +98,7 @@ int main() {
     while (box.delivered + box.letters < 8 || ready.size() > 1) {
         ready.run(take_turn, 3);
         std::printf("| queued:");
-        ready.scan([](const task& t) { std::printf(" %s", t.name()); });
+        ready.for_each([](const task& t) { std::printf(" %s", t.name()); });
         std::printf("\n");
     }
 

@@ -466,10 +466,10 @@ TEST_CASE("run_queue: scan in running order, unlink, splice, a throwing task") {
         queue.push_back(n);
     for (auto& n : more.nodes)
         storm.push_back(n);
-    CHECK(queue.tasks().unlink(some.nodes[50]));
-    queue.tasks().splice_back(storm.tasks());
+    CHECK(queue.unlink(some.nodes[50]));
+    queue.splice_back(storm);
     std::vector<int> seen;
-    std::as_const(queue).scan([&](const node& n) { seen.push_back(n.value); });
+    std::as_const(queue).for_each([&](const node& n) { seen.push_back(n.value); });
     auto expected = iota(0, 100);
     expected.erase(expected.begin() + 50);
     auto tail = iota(0, 50);

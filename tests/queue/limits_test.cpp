@@ -162,13 +162,8 @@ TEST_CASE("two queues over one pool, through the wrapper") {
         items[i].hook.sector = 1000 - i * 10;
         items[i].hook.sectors = 5;
     }
-    std::vector<request*> some;
     for (std::size_t i = 0; i < items.size(); i++)
-        if (i % 2)
-            reads.insert(items[i]);
-        else
-            some.push_back(&items[i]);
-    writes.insert_batch(some);
+        (i % 2 ? reads : writes).insert(items[i]);
     CHECK(reads.size() == 32);
     CHECK(writes.size() == 32);
     // a request of the other queue ends there: not to be offered
@@ -178,12 +173,8 @@ TEST_CASE("two queues over one pool, through the wrapper") {
     CHECK(writes.next(items[62]) == &items[60]);
     CHECK(writes.prev(items[60]) == &items[62]);
     CHECK(writes.first_from(995) == &items[0]);
-    CHECK(writes.first_in_zone(400, 10) == &items[60]);
-    CHECK(writes.first_in_zone(391, 5) == nullptr);
-    std::array<request*, 40> out{};
-    CHECK(writes.dispatch_batch(out) == 32);
-    CHECK(out[0] == &items[62]);
-    CHECK(out[31] == &items[0]);
+    for (std::size_t i = 0; i < 32; i++)
+        CHECK(writes.dispatch() == &items[62 - 2 * i]);
     CHECK(writes.empty());
-    CHECK(writes.head() == 1000);
+    CHECK(lath_sortq_head(writes.get()) == 1000);
 }

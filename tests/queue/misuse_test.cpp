@@ -40,15 +40,15 @@ TEST_CASE("the wrapper says what was refused") {
     std::vector<request> items(80);
     lathwork::sort_queue<request, &request::hook> q(
         items, {LATH_SORTQ_HYBRID, LATH_SORTQ_MERGES | LATH_SORTQ_CHECKED});
-    std::vector<request*> flush;
+    std::vector<lath_request*> flush;
     for (auto& r : items) {
         r.hook.sector = 8000 + r.hook.tag * 8;
         r.hook.sectors = 4;
-        flush.push_back(&r);
+        flush.push_back(&r.hook);
     }
     CHECK(q.insert(items[70]));
     CHECK_FALSE(q.insert(items[70]));
-    CHECK(q.insert_batch(flush) == 70);
+    CHECK(lath_sortq_insert_batch(q.get(), flush.data(), flush.size()) == 70);
     CHECK(q.size() == 71);
     CHECK_FALSE(q.insert_at(q.lookup(0, 4), items[3]));
     CHECK_FALSE(q.remove(items[75]));

@@ -21,7 +21,7 @@ public:
     E& pop_front() { return queue_.pop_front(); }
     template <class Fn>
     [[gnu::always_inline]] void scan(Fn f) const {
-        queue_.tasks().for_each(f);
+        queue_.for_each(f);
     }
 
 private:

@@ -153,7 +153,25 @@ public:
     using iterator = map::iterator;
     using const_iterator = iterator;
     using allocation = allocation_of<range_allocator>;
-    struct hole_source;
+    struct hole_source {
+        const range_allocator* of = nullptr;
+
+        range at(std::uint64_t key) const {
+            if (!of || !*of || key > of->last_ || of->first_ > of->last_)
+                return {};
+            key = std::max(key, of->first_);
+            for (;;) {
+                auto item = of->map_.ceiling(key);
+                if (!item || item->where.key > key) {
+                    std::uint64_t end = item ? item->where.key - 1 : of->last_;
+                    return range::sized(key, end - key + 1);
+                }
+                if (item->where.last() >= of->last_)
+                    return {};
+                key = item->where.last() + 1;
+            }
+        }
+    };
     using hole_view = detail::run_view<hole_source>;
 
     // The space [first, end); end 0 is 2^64. In an empty space every allocation fails.
@@ -210,7 +228,7 @@ public:
     std::uint64_t size() const { return map_.size(); }
     bool empty() const { return map_.empty(); }
     // The free ranges, in order.
-    hole_view holes() const;
+    hole_view holes() const { return hole_view({this}); }
     // max_leaves: the most leaves to sample for the histogram; 0: all.
     hole_stats stats(std::uint64_t max_leaves = 0) const {
         hole_stats s{};
@@ -243,28 +261,6 @@ private:
     map map_;
     std::uint64_t first_, last_;
 };
-
-struct range_allocator::hole_source {
-    const range_allocator* of = nullptr;
-
-    range at(std::uint64_t key) const {
-        if (!of || !*of || key > of->last_ || of->first_ > of->last_)
-            return {};
-        key = std::max(key, of->first_);
-        for (;;) {
-            auto item = of->map_.ceiling(key);
-            if (!item || item->where.key > key) {
-                std::uint64_t end = item ? item->where.key - 1 : of->last_;
-                return range::sized(key, end - key + 1);
-            }
-            if (item->where.last() >= of->last_)
-                return {};
-            key = item->where.last() + 1;
-        }
-    }
-};
-
-inline range_allocator::hole_view range_allocator::holes() const { return hole_view({this}); }
 
 } // namespace lathwork
 

@@ -12,9 +12,8 @@
 //   queue.insert(pool[7]);
 //   request* next = queue.dispatch();
 //
-// The pool belongs to the caller and outlives the queue. Queues that share requests (e.g. for two
-// directions or several priorities) share a request_pool. Only the constructor allocates. Threads
-// and costs as in lathwork/sortq.h.
+// The pool belongs to the caller and outlives the queue. Queues that share requests share a
+// request_pool. Only the constructor allocates. Threads and costs as in lathwork/sortq.h.
 //
 // Errors: constructors throw std::invalid_argument (a bad number of requests, bad options),
 // std::runtime_error (this processor lacks the vector form that was asked for) and std::bad_alloc.
@@ -28,7 +27,6 @@
 #include "lathwork/sortq.h"
 
 #include <cstddef>
-#include <iterator>
 #include <memory>
 #include <new>
 #include <span>
@@ -98,25 +96,6 @@ public:
 
     // Returns false, with nothing changed, if refused: see "Misuse" in lathwork/sortq.h.
     bool insert(T& r) noexcept { return lath_sortq_insert(&queue_, &(r.*Hook)) == 0; }
-    // Inserts a range of T*, e.g. when a plug is flushed, up to the first one that insert refuses.
-    // Returns the number inserted.
-    template <class Range>
-    std::size_t insert_batch(Range&& requests) noexcept {
-        lath_request* some[32];
-        std::size_t n = 0, done = 0;
-        for (T* r : requests) {
-            some[n++] = &(r->*Hook);
-            if (n < std::size(some))
-                continue;
-            std::size_t in = lath_sortq_insert_batch(&queue_, some, n);
-            done += in;
-            if (in < n)
-                return done;
-            n = 0;
-        }
-        return done + lath_sortq_insert_batch(&queue_, some, n);
-    }
-
     // flags: LATH_SORTQ_LOOK_ALL, LATH_SORTQ_LOOK_FRONT
     merge lookup(uint64_t start, uint64_t end, unsigned flags = 0) noexcept {
         merge m;
@@ -146,33 +125,14 @@ public:
 
     T* first() noexcept { return pool_->item(lath_sortq_first(&queue_)); }
     T* dispatch() noexcept { return pool_->item(lath_sortq_dispatch(&queue_)); }
-    // Fills `out` from its start. Returns the number dispatched.
-    std::size_t dispatch_batch(std::span<T*> out) noexcept {
-        lath_request* some[32];
-        std::size_t done = 0;
-        while (done < out.size()) {
-            std::size_t want =
-                out.size() - done < std::size(some) ? out.size() - done : std::size(some);
-            std::size_t got = lath_sortq_dispatch_batch(&queue_, some, want);
-            for (std::size_t i = 0; i < got; i++)
-                out[done++] = pool_->item(some[i]);
-            if (got < want)
-                break;
-        }
-        return done;
-    }
     T* first_from(uint64_t sector) noexcept {
         return pool_->item(lath_sortq_first_from(&queue_, sector));
-    }
-    T* first_in_zone(uint64_t zone, uint64_t sectors) noexcept {
-        return pool_->item(lath_sortq_first_in_zone(&queue_, zone, sectors));
     }
     T* next(T& r) noexcept { return pool_->item(lath_sortq_next(&queue_, &(r.*Hook))); }
     T* prev(T& r) noexcept { return pool_->item(lath_sortq_prev(&queue_, &(r.*Hook))); }
 
     // Returns false if the queue dispatches the lowest sector first, or if the sector is too large.
     bool set_head(uint64_t sector) noexcept { return lath_sortq_set_head(&queue_, sector) == 0; }
-    uint64_t head() const noexcept { return lath_sortq_head(&queue_); }
     T* oldest() noexcept { return pool_->item(lath_sortq_oldest(&queue_)); }
     T* expired(uint64_t now) noexcept { return pool_->item(lath_sortq_expired(&queue_, now)); }
     void barrier() noexcept { lath_sortq_barrier(&queue_); }
@@ -180,7 +140,7 @@ public:
     std::size_t size() const noexcept { return lath_sortq_count(&queue_); }
     bool empty() const noexcept { return size() == 0; }
     int verify() noexcept { return lath_sortq_verify(&queue_); }
-    const char* simd_name() const noexcept { return lath_sortq_simd_name(&queue_); }
+    // For the other calls of lathwork/sortq.h: batches, zones.
     ::lath_sortq* get() noexcept { return &queue_; }
 
 private:

@@ -44,7 +44,6 @@ struct space_options {
 class space {
 public:
     using stats_type = lath_space_stats;
-    using segment_stats = lath_space_segment;
     using allocation = allocation_of<space>;
     struct run_source {
         lath_space* of = nullptr;
@@ -130,29 +129,10 @@ public:
     run_view runs() const { return run_view({native(), lath_space_next}); }
     run_view free_runs() const { return run_view({native(), lath_space_next_free}); }
 
-    // Segments: add and segment_of return the number of one, or a negative errno: -EEXIST |
-    // -ENOSPC | -EINVAL | -ENOMEM, or -ENOENT. The others: 0 | -ENOENT
+    // The number of the new segment, or a negative errno: -EEXIST | -ENOSPC | -EINVAL | -ENOMEM. What
+    // else is done with segments are C calls on native().
     int add_segment(range where, std::uint64_t limit = 0) {
         return space_ ? lath_space_add_segment(native(), where.key, where.size, limit) : -ENOMEM;
-    }
-    result limit_segment(unsigned int segment, std::uint64_t limit) {
-        return {space_ ? lath_space_limit_segment(native(), segment, limit) : -ENOENT};
-    }
-    result drain_segment(unsigned int segment, bool drain = true) {
-        return {space_ ? lath_space_drain_segment(native(), segment, drain ? 1 : 0) : -ENOENT};
-    }
-    // Also -EBUSY: it is not drained, or not empty.
-    result remove_segment(unsigned int segment) {
-        return {space_ ? lath_space_remove_segment(native(), segment) : -ENOENT};
-    }
-    int segment_of(std::uint64_t address) const {
-        return space_ ? lath_space_segment_of(native(), address) : -ENOENT;
-    }
-    std::optional<segment_stats> segment(unsigned int number) const {
-        segment_stats s;
-        if (!space_ || lath_space_segment_stats(native(), number, &s) != 0)
-            return std::nullopt;
-        return s;
     }
 
     // Writes what is allocated: 0 | -EIO (the stream failed) | -ENOMEM. Throws what the stream
@@ -184,10 +164,6 @@ public:
         return {error};
     }
 
-    void trim() {
-        if (space_)
-            lath_space_trim(native());
-    }
     stats_type stats() const {
         stats_type s{};
         if (space_)

@@ -2,19 +2,10 @@
 //
 // split_list.hpp - an intrusive queue that can be scanned as fast as an array of pointers.
 //
-// Purpose
-//
-// A run-queue holds objects of different types behind one base class. It needs push_back,
-// push_front, pop_front and, now and then, a scan of everything queued. An intrusive list costs
-// one word in the element and never allocates, so queueing cannot fail; but a scan of it is a chain
-// of cache misses: the address of an element is known only after the one before has arrived. An
-// array of pointers (std::deque<T*>, a circular buffer, chunks) has no such chain, but must
-// allocate, and so may fail in the middle of a wake-up.
-//
-// How it works
-//
-// One list is split into F lanes. The element at position p is in lane p mod F, and its one link
-// points to position p + F. F = 4, positions from 6 to 15:
+// A run-queue needs push_back, push_front, pop_front and, now and then, a scan of everything queued.
+// An intrusive list never allocates, so queueing cannot fail; but a scan of it is a chain of cache
+// misses. This list is split into F lanes: the element at position p is in lane p mod F, and its
+// one link points to position p + F. F = 4, positions from 6 to 15:
 //
 //      lane 0   first --------> [ 8] ------> [12] <------------ last
 //      lane 1   first --------> [ 9] ------> [13] <------------ last
@@ -22,13 +13,9 @@
 //      lane 3   first -> [ 7] ------> [11] ------> [15] <------- last
 //                      ^ head = 6 (lane 2)               tail = 16 (lane 0) is the next push_back
 //
-// A scan visits the lanes in turn. It knows F addresses at any time, so F cache misses overlap.
-// When it reaches an element, the element's link gives the address of the one F steps ahead, which
-// it prefetches while the caller works on the elements between: the link of the list is also the
-// jump pointer of Luk and Mowry's prefetching [1]. Splitting for memory parallelism is also the
-// idea of multi-chain prefetching [2]; P. Emelyanov proposed it as a container for Seastar's task
-// queue. This one adds prefetching (decisive once the scan does any work), lanes that end by count
-// instead of by a null link, and scans by rows of lanes.
+// A scan visits the lanes in turn and knows F addresses at any time, so F cache misses overlap. The
+// link of an element is also the jump pointer of Luk and Mowry's prefetching (ASPLOS 1996): the
+// address of the element F steps ahead.
 //
 //   I1  head and tail count positions and wrap around; size = tail - head.
 //   I2  first[l] and last[l] are the elements of lane l with the smallest and the largest position;
@@ -36,47 +23,26 @@
 //   I3  The link of the element at p is the element at p + F when p + F < tail. No other link is
 //       ever read. Nothing points into the list object: moving it is a plain copy.
 //
-// F must be a power of two. Then the lanes stay cyclic where the counters wrap around (a push_front
-// on an empty list goes there at once), and finding a lane is one AND instead of a division.
-//
-// Which container when (n elements, hook = bytes inside an element)
-//
-//                       hook  allocates     remove any      scan of cold elements
-//   std::list             -   each push     O(1)            one miss at a time
-//   intrusive list       16   never         O(1)            one miss at a time
-//   intrusive slist       8   never         O(1) after one  one miss at a time
-//   std::deque<T*>        -   each 64       O(n)            parallel while the body is tiny
-//   circular buffer<T*>   -   when doubled  O(n)            parallel while the body is tiny
-//   chunked fifo<T*>      -   each chunk    no              parallel while the body is tiny
-//   vector<T*>            -   when doubled  O(n)            parallel while the body is tiny
-//   this                  8   never         O(p + F)        parallel and prefetched
-//
-// doc/split-list.md says when to choose another one, and which F, and has the figures. Not to be
-// confused with split-ordered lists, which are hash tables.
+// F must be a power of two, so that the lanes stay cyclic where the counters wrap around.
+// doc/split-list.md says when to choose another container, and which F, and has the figures.
 //
 // Cost: push_back, push_front, pop_front, front, back, size, clear O(1); move, swap, splice O(F);
-// unlink O(p + F), p its position; remove_and_dispose_if, clear_and_dispose O(n). With at most F
-// elements the list is a ring of pointers: no call but unlink and the scans' bodies touches an
-// element.
+// unlink O(p + F), p its position; remove_and_dispose_if, clear_and_dispose O(n).
 //
-// Iterators are snapshots. An iterator (and for_each) knows the F elements ahead and where the
-// list ended when begin() was called, holds no reference to the list, and reads the link of an
-// element before it hands the element out. Hence, during a scan:
+// An iterator (and for_each) knows the F elements ahead and where the list ended when begin() was
+// called, and reads the link of an element before it hands the element out. Hence, during a scan:
 //   push_back, push_front            allowed; the new elements are not visited
 //   pop_front                        allowed up to and including the current element, which may
 //                                    then also be freed, or queued again at either end
-//   move, swap                       allowed; iterators continue with the same elements
-//   clear                            allowed; do not free elements that the iterator has yet to
-//                                    visit
-//   splice_back(o), splice_front(o)  allowed, for scans of either list
+//   move, swap, splice               allowed; iterators continue with the same elements
+//   clear                            allowed; do not free elements that are yet to be visited
 //   unlink, remove_and_dispose_if,   every iterator is invalid afterwards
 //   clear_and_dispose
-// An iterator takes 8 F + 24 bytes: pass it by reference where it matters. Its end is
-// std::default_sentinel; std::views::common makes a pair for the old algorithms.
+// An iterator takes 8 F + 24 bytes. Its end is std::default_sentinel; std::views::common makes a
+// pair for the old algorithms.
 //
-// Size limit: the largest value of Policy::index_type (std::size_t unless told otherwise).
-// Threads: as a standard container; no call synchronises. No call allocates or needs RTTI. The
-// caller owns the elements; the destructor does not touch them.
+// Size limit: the largest value of Policy::index_type. Threads: as a standard container. No call
+// allocates or needs RTTI. The caller owns the elements; the destructor does not touch them.
 //
 // Errors: no call fails or throws, except what the caller's own functions throw. What a call
 // expects of its caller is asserted: a list that is not empty, room for one more, an element in no
@@ -90,9 +56,6 @@
 //     queue.push_back(a);
 //     while (!queue.empty())
 //         queue.pop_front().run();
-//
-// [1] C.-K. Luk, T. Mowry: Compiler-based prefetching for recursive data structures, ASPLOS 1996
-// [2] N. Kohout et al.: Multi-chain prefetching, PACT 2001
 #ifndef LATHWORK_CXX_SPLIT_LIST_HPP
 #define LATHWORK_CXX_SPLIT_LIST_HPP
 
@@ -118,18 +81,15 @@
 
 namespace lathwork {
 
-// Tunable constants: derive and redefine.
+// Tunable constants: derive and redefine. doc/split-list.md has what each costs.
 struct split_list_policy {
     // Positions. A narrower type makes the list object a few bytes smaller and limits its size.
     using index_type = std::size_t;
     // Cache lines of an element to prefetch, F elements ahead, on every step of a scan and every
-    // pop_front; 0 = none. One costs about 0.1 ns when the element is in the first-level cache
-    // already, and saves a miss whenever the body is too long for the processor to look past it.
+    // pop_front; 0 = none.
     static constexpr unsigned prefetch_lines = 1;
-    // Longer lists are assumed to lie in memory, or in the last-level cache at best: for_each and
-    // find_if then prefetch into the second-level cache only. It supports more overlapping misses
-    // than the first level, for which 32 lanes are too many: a scan of a million elements takes a
-    // third less time. A scan of elements in the second-level cache would take a third more.
+    // Of longer lists for_each and find_if prefetch into the second-level cache only, which
+    // supports more overlapping misses.
     static constexpr std::size_t far_size = std::size_t{1} << 17;
 };
 
@@ -274,8 +234,6 @@ public:
         other.splice_back(*this);
         swap(other);
     }
-    constexpr void splice_back(intrusive_split_list&& other) noexcept { splice_back(other); }
-    constexpr void splice_front(intrusive_split_list&& other) noexcept { splice_front(other); }
 
     // Removes one element at any position: searches it from the front, F misses at a time, then
     // moves the lanes behind it up by one. Returns false if it is not in the list.

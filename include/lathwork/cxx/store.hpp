@@ -185,16 +185,6 @@ public:
         int ret = lath_store_set_if(handle(), to_key(key), version, value.data(), value.size());
         return ret != -ENOENT && check(ret, -EAGAIN);
     }
-    // Adds the key if it is absent. Returns a copy of the value that is present then.
-    std::string get_or_set(Key key, std::string_view value) {
-        std::string now;
-        update(key, [&](const lath_store_ref* old, change& to) {
-            now = old ? view(*old) : value;
-            if (!old)
-                to.put(now);
-        });
-        return now;
-    }
     // Changes a value by fn(const lath_store_ref* old, change& to) at one moment; old is nullptr if
     // the key is absent. fn may be called several times, and the last call's decision counts. It
     // must not call the store. What fn throws leaves update(), and nothing is changed.
@@ -222,15 +212,9 @@ public:
     }
     // Adds to a decimal number, 0 if the key is absent. Returns the sum.
     std::int64_t increment(Key key, std::int64_t by = 1) {
-        return changed(lath_store_incr, key, by);
-    }
-    // Set the number to the lesser / the greater of itself and `other` (absent: to `other`). Return
-    // it.
-    std::int64_t minimum(Key key, std::int64_t other) {
-        return changed(lath_store_min, key, other);
-    }
-    std::int64_t maximum(Key key, std::int64_t other) {
-        return changed(lath_store_max, key, other);
+        std::int64_t now = 0;
+        check(lath_store_incr(handle(), to_key(key), by, &now), 0);
+        return now;
     }
     // Appends bytes to the value, which is empty if the key is absent.
     void append(Key key, std::string_view tail) {
@@ -249,12 +233,6 @@ public:
         // at 1, long ago, at the earliest: 0 is never
         auto least = 1 - static_cast<decltype(ms)>(now);
         return expire(key, now + static_cast<std::uint64_t>(ms < least ? least : ms));
-    }
-    // Returns when the entry expires, 0: never; empty: the key is absent.
-    std::optional<std::uint64_t> expires(Key key) const {
-        std::optional<std::uint64_t> when;
-        visit(key, [&](const lath_store_ref& ref) { when = ref.expires; });
-        return when;
     }
     // Removes the keys. Returns how many there were.
     std::size_t erase_all(std::span<const Key> keys) {
@@ -368,20 +346,13 @@ public:
     // Returns the entries within bounds, in order.
     view_range range(const bounds& b = {}) const { return view_range(handle(), b); }
 
-    // Returns how many entries are within bounds / have keys before `key`; expired ones count.
+    // Returns how many entries are within bounds; expired ones count.
     std::uint64_t count(const bounds& b = {}) const {
         c_bounds in(b);
         return number(lath_store_count(handle(), &in.range));
     }
-    std::uint64_t rank(Key key) const { return number(lath_store_rank(handle(), to_key(key))); }
     // The number of all entries, which the store keeps.
     std::uint64_t size() const { return number(lath_store_items(handle())); }
-
-    // Removes expired entries; returns how many. compact: gives free memory back to the machine;
-    // returns the bytes. prefault: takes memory now, so that later writes cause no page faults.
-    std::uint64_t sweep() { return number(lath_store_sweep(handle())); }
-    std::uint64_t compact() { return number(lath_store_compact(handle())); }
-    void prefault(std::uint64_t bytes) { check_whole(lath_store_prefault(handle(), bytes)); }
 
     // pages: sets `resident` and `huge` too, which takes a millisecond per GiB of the process.
     lath_store_stats stats(bool pages = false) const {
@@ -404,7 +375,7 @@ public:
     void close() { check_whole(lath_store_close(store_.release())); }
     bool is_open() const { return store_ != nullptr; }
 
-    // For the calls of lathwork/store.h. nullptr: closed.
+    // For the other calls of lathwork/store.h. nullptr: closed.
     lath_store* get_handle() const { return store_.get(); }
 
 private:
@@ -418,12 +389,6 @@ private:
         std::vector<lath_store_key> all(keys.size());
         std::transform(keys.begin(), keys.end(), all.begin(), to_key);
         return all;
-    }
-    // What a call makes of the number of a key and another one.
-    std::int64_t changed(auto call, Key key, std::int64_t other) {
-        std::int64_t now = 0;
-        check(call(handle(), to_key(key), other, &now), 0);
-        return now;
     }
     static std::uint64_t number(std::int64_t ret) {
         check(ret < 0 ? static_cast<int>(ret) : 0, 0);
@@ -441,7 +406,6 @@ private:
         throw std::system_error(-ret, std::generic_category(), "lathwork::basic_store");
     }
     // Throws the error of a call on the whole store with its reason, which names the file.
-    // (system_error adds the text of the errno.)
     static void check_whole(int ret) {
         if (ret)
             throw std::system_error(-ret, std::generic_category(),
