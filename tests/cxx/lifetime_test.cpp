@@ -3,6 +3,7 @@
 // lifetime_test.cpp - the end of containers: static ones while a thread is in a section, which may
 // be that of exit() itself, and those of a thread that is cancelled.
 #include "base/must.hpp"
+#include "lathwork/cxx/index.hpp"
 #include "lathwork/cxx/interval.hpp"
 #include "lathwork/cxx/point_map.hpp"
 

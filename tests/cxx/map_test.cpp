@@ -204,7 +204,7 @@ TEST_CASE_TEMPLATE("beside a std::map", Map, MAPS) {
     for (const auto& each : inside)
         keys.push_back(each.first);
     for (int i = 0; i < 100; i++)
-        walk_at_random(view, keys, random, [](auto& at) { return at.key(); });
+        walk_at_random(view, keys, random, [](auto& at) { return at->first; });
     keys.clear();
     for (int i = 0; i < 1000; i++)
         keys.push_back(key<K>(i));

@@ -154,9 +154,8 @@ TEST_CASE("moved from, and out of memory") {
     REQUIRE(space.allocate(10));
     range_allocator other = std::move(space);
     CHECK(other.size() == 1);
-    CHECK_FALSE(space); // NOLINT(bugprone-use-after-move)
-    CHECK(space.allocate(1).error == -ENOMEM);
-    CHECK(holes_of(space).empty());
+    CHECK(space.empty()); // NOLINT(bugprone-use-after-move)
+    CHECK(space.allocate(100));
     lath_allocator nothing{[](void*, std::size_t, std::size_t) -> void* { return nullptr; },
                            [](void*, void*, std::size_t) {}, nullptr};
     config how = default_config();

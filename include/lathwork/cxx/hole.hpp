@@ -17,7 +17,7 @@
 // lath_index_insert_hole; free of a whole allocation never allocates.
 //
 // Errors: calls return 0 or a negative errno, never -EAGAIN, and do not throw. An allocator that
-// got no memory, or that was moved from, is empty, returns -ENOMEM and converts to false.
+// got no memory is empty, returns -ENOMEM and converts to false.
 #ifndef LATHWORK_CXX_HOLE_HPP
 #define LATHWORK_CXX_HOLE_HPP
 

@@ -4,7 +4,9 @@
 //
 //   range_map<T>                       disjoint ranges, each with a T
 //   range_set                          disjoint ranges alone
-//   intrusive_range_set<T, &T::slot>   the caller's objects, found through an embedded lath_slot
+//
+// Objects of the caller's: range_map<T*>, whose pointers are good in a section or while nobody
+// erases; references are taken by lath_index_lookup_pin() on native().
 //
 // Values. A trivially copyable T of at most 64 bytes lives in the index itself. Any other T lives
 // in its own box: readers copy it out inside an RCU reader, and a box that leaves the map is
@@ -22,14 +24,14 @@
 // step. A loop ends at end(); one up to another iterator compares by <, `for (; it < to; ++it)`,
 // since it never is == to one whose item has left. A step whose copy throws leads to end().
 // Without writers they are multi-pass and bidirectional; with writers an algorithm that passes
-// twice (std::ranges::to of C++23) is wrong. A step reads up to `chunk` items
-// ahead and shows these as they were then (16 or 32 for values in the index, 1 for boxes and for
-// the caller's objects). Forward they cost one descent a chunk, backward one a step.
+// twice (std::ranges::to of C++23) is wrong. A step reads up to 32 items ahead (1 if values have
+// boxes) and shows these as they were then, unless its own thread has changed a container since.
 //
 // Errors: calls return a `result`, which is true if it was done and has the negative errno of the C
-// call in `error`, and throw nothing but what T throws. A container whose memory could not be had,
-// or that was moved from, is empty for readers and answers -ENOMEM to writers, one whose
-// configuration is invalid -EINVAL; operator bool tells.
+// call in `error`, and throw nothing but what T throws. A container takes memory at its first use,
+// or with a configuration at once; without it it is empty for readers and answers -ENOMEM to
+// writers, one whose configuration is invalid -EINVAL; operator bool tells. One that was moved from
+// is empty.
 //
 //   lathwork::range_map<std::string> owners;
 //   owners.insert(4096, 8192, "journal"); // [4096, 8192)
@@ -42,58 +44,204 @@
 #ifndef LATHWORK_CXX_INDEX_HPP
 #define LATHWORK_CXX_INDEX_HPP
 
-#include "lathwork/cxx/detail/index_base.hpp"
+#include "lathwork/cxx/detail/container.hpp"
+#include "lathwork/cxx/detail/table.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <initializer_list>
-#include <iterator>
 #include <memory>
 #include <optional>
-#include <ranges>
 #include <span>
-#include <stdexcept>
 #include <type_traits>
 #include <utility>
 
 namespace lathwork {
 
+namespace detail {
+
+// What the containers of ranges share.
+template <typename Items>
+class ranges : public ordered<range_table<Items>> {
+    using base = ordered<range_table<Items>>;
+
+protected:
+    using table = range_table<Items>;
+    using word = typename table::word;
+    using base::base;
+    using base::changes;
+    using base::get;
+    using base::how_;
+    using base::inserts;
+    using base::made_table;
+    using base::no_table;
+    using typename base::found;
+
+public:
+    using typename base::iterator;
+    using typename base::view;
+    using typename base::value_type;
+
+    // The item that covers point, if there is one: as many as count(point) says.
+    std::pair<iterator, iterator> equal_range(std::uint64_t point) const {
+        iterator above = this->upper_bound(point);
+        found f;
+        const table* in = get();
+        if (in && in->item(lath_index_lookup_item, point, f) == 0)
+            return {this->lower_bound(f.code), above};
+        return {above, above};
+    }
+    // Whether a range covers point; 1 or 0. With LATH_RANKS (else -EINVAL): how many start in
+    // `keys`.
+    bool contains(std::uint64_t point) const {
+        word value;
+        const table* in = get();
+        return in && lath_index_get(in->native(), point, words_of(value)) != 0;
+    }
+    std::uint64_t count(std::uint64_t point) const { return contains(point) ? 1 : 0; }
+    std::int64_t count(range keys) const {
+        const table* in = made_table();
+        return in && keys.size ? lath_index_count_range(in->native(), keys.key, keys.last()) : 0;
+    }
+    stats get_stats() const {
+        stats s{};
+        if (const table* in = get())
+            lath_index_get_stats(in->native(), &s);
+        return s;
+    }
+    // Items that overlap where, in order. O(log n) to begin, then as iteration.
+    view overlapping(range where) const {
+        found f;
+        if (!overlaps(where, f))
+            return {};
+        std::optional<std::uint64_t> end;
+        if (where.end())
+            end = where.end();
+        return this->template between<iterator>(true, {f.code, end});
+    }
+    view overlapping(std::uint64_t first, std::uint64_t end) const {
+        return overlapping(range::between(first, end));
+    }
+    // Let the range that starts at first have this many keys: 0 | -ENOENT | -EEXIST | -EINVAL |
+    // -ENOMEM
+    result resize(std::uint64_t first, std::uint64_t size) {
+        table* in = inserts();
+        return {in ? lath_index_resize(in->native(), first, size) : no_table()};
+    }
+    // Erases the range that the iterator shows, and returns an iterator to the next one.
+    iterator erase(iterator at) {
+        erase_starting(at.code_at());
+        return ++at;
+    }
+    // Erases what starts between them, also what other threads insert there during the call. If the
+    // item of `to` has left, up to where it was.
+    iterator erase(iterator from, iterator to) {
+        while (from < to)
+            from = erase(std::move(from));
+        return to;
+    }
+
+protected:
+    // Finds the first item that overlaps where.
+    bool overlaps(range where, found& f) const {
+        auto first = [&](lath_index* list, std::uint64_t key, lath_item* to) {
+            return lath_index_overlap_item(list, key, where.size, to);
+        };
+        const table* in = get();
+        return in && in->item(first, where.key, f) == 0;
+    }
+    // The item that covers a point.
+    std::optional<value_type> covering(std::uint64_t point) const { 
+        found f;
+        const table* in = get();
+        reader inside(this->rcu());
+        return table::one(in && in->item(lath_index_lookup_item, point, f) == 0, f);
+     }
+    bool erase_starting(std::uint64_t first) {
+        found f;
+        table* in = changes();
+        if (!in || in->item(lath_index_erase_item, first, f) != 0)
+            return false;
+        in->values().retire(f.word);
+        in->values().destroy_some();
+        return true;
+    }
+    // out[i] = show(the item that covers points[i]), or nothing. Returns how many there were.
+    template <typename Out, typename Show>
+    std::size_t look_up(std::span<const std::uint64_t> points, std::span<std::optional<Out>> out,
+                        Show show) const {
+        constexpr std::size_t step = table::step;
+        taken_items<word, step> to;
+        const std::size_t n = std::min(points.size(), out.size());
+        std::size_t hits = 0;
+        for (std::size_t at = 0; at < n; at += step) {
+            const std::size_t part = std::min(step, n - at);
+            const table* in = get();
+            reader inside(this->rcu());
+            if (in)
+                hits += lath_index_lookup_batch(in->native(), part, &points[at], to.items.data());
+            for (std::size_t i = 0; i < part; i++) {
+                const lath_item& item = to.items[i];
+                out[at + i].reset();
+                if (in && item.size)
+                    out[at + i].emplace(show({item.key, item.size, table::words::in(item)}));
+            }
+        }
+        return hits;
+    }
+    insert_result insert_item(range where, const word& value) {
+        lath_item item{where.key, where.size, given(value)};
+        taken_item<word> there;
+        insert_result done;
+        table* in = inserts();
+        done.error = in ? lath_index_insert_item(in->native(), &item, &there.item) : no_table();
+        if (done.error == -EEXIST)
+            done.there = range::sized(there.item.key, there.item.size);
+        return done;
+    }
+    result store(range where, const word& value) {
+        lath_item item{where.key, where.size, given(value)};
+        table* in = inserts();
+        return {in ? lath_index_store_range(in->native(), &item, nullptr, nullptr) : no_table()};
+    }
+};
+
+} // namespace detail
+
 // Ranges, each with a T. Do not destroy it in a read-side critical section: that waits for readers.
 template <typename T>
-class range_map : public detail::ranges<detail::value_items<T>> {
-    using items = detail::value_items<T>;
+class range_map : public detail::ranges<detail::range_values<T>> {
+    using items = detail::range_values<T>;
     using base = detail::ranges<items>;
     using words = typename items::words;
-    using word = typename items::word;
     using made = typename words::made;
-    using base::h_;
+    using base::changes;
+    using base::get;
+    using base::inserts;
+    using base::no_table;
+    using typename base::found;
+    using typename base::table;
+    using typename base::word;
 
 public:
     using key_type = range;
     using mapped_type = T;
-    using size_type = std::uint64_t;
-    using difference_type = std::ptrdiff_t;
     using typename base::iterator;
+    using typename base::size_type;
     using typename base::value_type;
     // What removals hand back: true if there was a range; its value, until it is destroyed.
     using removed_value = removed<T, T, words::direct>;
-    // What extract() hands back.
-    using node_type = std::optional<value_type>;
     // What find() in a section returns: a pointer to the value, or a copy of one in the index.
     using held_value = std::conditional_t<words::direct, std::optional<const T>, const T*>;
     struct replace_result : result {
         removed_value old{};
     };
 
-    range_map() : range_map(default_config()) {}
-    explicit range_map(const config& how) : base(how), values_(how) {
-        if (!values_.ready())
-            h_.list.reset();
-    }
+    range_map() noexcept : base(default_config(), false) {}
+    explicit range_map(const config& how) : base(how, true) {}
     // These constructors and the assignments throw std::bad_alloc without memory (where exceptions
     // are off they abort), and std::system_error if two ranges overlap.
     range_map(std::initializer_list<value_type> entries, const config& how = default_config())
@@ -101,27 +249,16 @@ public:
         fill(entries);
     }
     // Reads `other` as an iterator does: other threads may change it during the call.
-    range_map(const range_map& other) : range_map(other.h_.how) { fill(other); }
+    range_map(const range_map& other) : range_map(other.how_) { fill(other); }
     range_map(range_map&&) noexcept = default;
     range_map& operator=(const range_map& other) {
         if (this != &other)
             *this = range_map(other);
         return *this;
     }
-    range_map& operator=(range_map&& other) noexcept {
-        if (this != &other) {
-            finish();
-            base::operator=(std::move(other));
-            values_ = std::move(other.values_);
-        }
-        return *this;
-    }
-    // Waits for the readers, and destroys every T.
-    ~range_map() { finish(); }
-    void swap(range_map& other) noexcept {
-        std::swap(h_, other.h_);
-        std::swap(values_, other.values_);
-    }
+    range_map& operator=(range_map&&) noexcept = default;
+    ~range_map() = default;
+    void swap(range_map& other) noexcept { this->exchange(other); }
     friend void swap(range_map& a, range_map& b) noexcept { a.swap(b); }
 
     // ---- reading: by a point, which a range covers ----
@@ -132,40 +269,41 @@ public:
             std::is_copy_constructible_v<T>,
             "lathwork: find(point) copies; for a value that only moves say visit(point, fn) "
             "or find(section, point)");
-        std::optional<const T> found;
+        std::optional<const T> copy;
         if constexpr (words::direct) {
             word there;
-            if (h_.list && lath_index_get(h_.list, point, detail::words_of(there)))
-                found.emplace(words::show(there));
+            const table* in = get();
+            if (in && lath_index_get(in->native(), point, detail::words_of(there)))
+                copy.emplace(words::show(there));
         } else {
-            visit(point, [&](range, const T& value) { found.emplace(value); });
+            visit(point, [&](range, const T& value) { copy.emplace(value); });
         }
-        return found;
+        return copy;
     }
     // The value, in place: it stays as it is to the end of the section, whoever removes the range.
     held_value find(const read_section& /*inside*/, std::uint64_t point) const {
-        detail::taken_item<word> there;
-        if (!h_.list || lath_index_lookup_item_rcu(h_.list, point, &there.item) != 0)
+        found f;
+        const table* in = get();
+        if (!in || in->item(lath_index_lookup_item_rcu, point, f) != 0)
             return {};
         if constexpr (words::direct)
-            return words::show(there.value());
+            return words::show(f.word);
         else
-            return std::addressof(words::show(there.value()));
+            return std::addressof(words::show(f.word));
     }
     // find() with the range.
-    std::optional<entry<T>> find_entry(std::uint64_t point) const {
-        return base::one(lath_index_lookup_item, point);
-    }
+    std::optional<entry<T>> find_entry(std::uint64_t point) const { return base::covering(point); }
     // fn(range, const T&) on the value in place, in a section: fn must not wait for a writer or for
     // a grace period. Returns whether a range covers point.
     template <typename Fn>
     bool visit(std::uint64_t point, Fn&& fn) const {
-        detail::taken_item<word> there;
-        read_section inside(h_.rcu());
-        if (!h_.list || lath_index_lookup_item_rcu(h_.list, point, &there.item) != 0)
+        found f;
+        const table* in = get();
+        read_section inside(this->rcu());
+        if (!in || in->item(lath_index_lookup_item_rcu, point, f) != 0)
             return false;
-        const auto& value = words::show(there.value());
-        fn(range::sized(there.item.key, there.item.size), value);
+        const auto& value = words::show(f.word);
+        fn(range::sized(f.code, f.size), value);
         return true;
     }
     // A copy of the value. If no range covers point it throws std::out_of_range.
@@ -177,8 +315,7 @@ public:
     // min(points.size(), out.size()) points and returns how many it found.
     std::size_t find_batch(std::span<const std::uint64_t> points,
                            std::span<std::optional<T>> out) const {
-        return base::look_up(points, out,
-                             [](const lath_item& item) { return items::show(item).value; });
+        return base::look_up(points, out, [](const found& f) { return items::show(f).value; });
     }
 
     // ---- changing ----
@@ -189,17 +326,12 @@ public:
         return add(range::between(first, end), std::move(value));
     }
     insert_result insert(const value_type& e) { return add(e.where, e.value); }
-    template <typename... Args>
-    insert_result emplace(std::uint64_t first, std::uint64_t end, Args&&... args) {
-        return add(range::between(first, end), std::forward<Args>(args)...);
-    }
     // The value is made of args if no range overlaps [first, end).
     template <typename... Args>
     insert_result try_emplace(std::uint64_t first, std::uint64_t end, Args&&... args) {
         range where = range::between(first, end);
-        lath_item there{};
-        if (h_.list && lath_index_overlap_item(h_.list, where.key, where.size, &there) == 0)
-            return {{-EEXIST}, range::sized(there.key, there.size)};
+        if (found there; base::overlaps(where, there))
+            return {{-EEXIST}, range::sized(there.code, there.size)};
         return add(where, std::forward<Args>(args)...);
     }
     // Puts value on [first, end) whatever is there: covered ranges go, partly covered ones are cut.
@@ -211,39 +343,38 @@ public:
             "lathwork: both parts of a range that is cut in two keep its value, so a value "
             "in a box, which has one owner, cannot be overwritten in part: use "
             "std::uint64_t numbers of the values, or remove_covering() and insert()");
-        range where = range::between(first, end);
-        const word packed = detail::pack(static_cast<T>(value));
-        lath_item item{where.key, where.size, detail::given(packed)};
-        return {h_.list ? lath_index_store_range(h_.list, &item, nullptr, nullptr) : h_.error};
+        return base::store(range::between(first, end), detail::pack(static_cast<T>(value)));
     }
     // Inserts many; results[i] as insert's error for entries[i], or none. Returns how many went in.
     std::size_t insert_batch(std::span<const entry<T>> entries, std::span<int> results = {})
         requires(words::direct)
     {
-        std::array<lath_item, base::step> in;
-        std::array<word, base::step> packed;
-        return detail::by_parts<base::step>(
-            entries.size(), results, h_.error, [&](std::size_t at, std::size_t n, int* codes) {
+        std::array<lath_item, table::step> each;
+        std::array<word, table::step> packed;
+        table* in = inserts();
+        return detail::by_parts<table::step>(
+            entries.size(), results, no_table(), [&](std::size_t at, std::size_t n, int* codes) {
                 for (std::size_t i = 0; i < n; i++) {
                     const entry<T>& e = entries[at + i];
                     packed[i] = detail::pack(e.value);
-                    in[i] = {e.where.key, e.where.size, detail::given(packed[i])};
+                    each[i] = {e.where.key, e.where.size, detail::given(packed[i])};
                 }
-                return h_.list ? lath_index_insert_batch(h_.list, n, in.data(), codes) : 0;
+                return in ? lath_index_insert_batch(in->native(), n, each.data(), codes) : 0;
             });
     }
     // Gives the range that starts at first another value: 0 | -ENOENT | -ENOMEM
     replace_result replace(std::uint64_t first, T value) {
         replace_result done;
-        detail::taken_item<word> old;
-        made fresh = values_.make(std::move(value));
-        done.error = h_.error;
-        if (fresh && h_.list)
-            done.error =
-                lath_index_replace_item(h_.list, first, detail::given(fresh.word()), &old.item);
-        if (done) {
+        table* in = inserts();
+        made fresh = made_of(in, std::move(value));
+        done.error = fresh ? 0 : no_table();
+        found old;
+        auto put = [&](lath_index* list, std::uint64_t key, lath_item* to) {
+            return lath_index_replace_item(list, key, detail::given(fresh.word()), to);
+        };
+        if (done && (done.error = in->item(put, first, old)) == 0) {
             fresh.taken();
-            done.old = removed_value(old.value());
+            done.old = removed_value(old.word);
         }
         return done;
     }
@@ -251,20 +382,24 @@ public:
     // another thread changes it first, change is called again, in a section. 0 | -ENOENT | -ENOMEM
     template <typename Fn>
     result update(std::uint64_t point, Fn&& change) {
+        table* in = inserts();
+        if (!in)
+            return {no_table()};
         int error;
         do
-            error = try_update(point, change);
+            error = try_update(*in, point, change);
         while (error == -EAGAIN);
-        values_.destroy_some();
+        in->values().destroy_some();
         return {error};
     }
     // Cut the range that covers `at`; the right part starts there and has `value`:
     // 0 | -ENOENT | -EEXIST (a range starts at `at`) | -ENOMEM
     result split(std::uint64_t at, T value) {
-        made right = values_.make(std::move(value));
-        if (!right || !h_.list)
-            return {h_.error};
-        int error = lath_index_split(h_.list, at, detail::given(right.word()));
+        table* in = inserts();
+        made right = made_of(in, std::move(value));
+        if (!right)
+            return {no_table()};
+        int error = lath_index_split(in->native(), at, detail::given(right.word()));
         if (error == 0)
             right.taken();
         return {error};
@@ -275,15 +410,20 @@ public:
     // -ENOENT (no two ranges meet at `at`) | -ECANCELED (may_join returned false)
     template <typename MayJoin>
     result join(std::uint64_t at, MayJoin&& may_join) {
-        detail::taken_item<word> gone;
+        found gone;
         auto ask = [&](const lath_item* left, const lath_item* right) {
             return may_join(words::show(words::in(*left)), words::show(words::in(*right)));
         };
         detail::guarded asked(ask);
-        int error = h_.list ? lath_index_join(h_.list, at, asked, &asked, &gone.item) : -ENOENT;
-        if (error == 0)
-            values_.retire(gone.value());
-        values_.destroy_some();
+        auto both = [&](lath_index* list, std::uint64_t key, lath_item* to) {
+            return lath_index_join(list, key, asked, &asked, to);
+        };
+        table* in = changes();
+        int error = in ? in->item(both, at, gone) : -ENOENT;
+        if (error == 0) {
+            in->values().retire(gone.word);
+            in->values().destroy_some();
+        }
         asked.rethrow();
         return {error};
     }
@@ -297,59 +437,31 @@ public:
     removed_value remove_covering(std::uint64_t point) {
         return take(lath_index_erase_item_at, point);
     }
-    // Erases the range that the iterator shows, and returns an iterator to the next one.
-    iterator erase(iterator at) {
-        remove_starting(at.key());
-        return ++at;
-    }
-    // Erases what starts between them, also what other threads insert there during the call. If the
-    // item of `to` has left the map, up to where it was.
-    iterator erase(iterator from, iterator to) {
-        while (from < to)
-            from = erase(std::move(from));
-        return to;
-    }
     // Erases every range that overlaps [first, end), one by one. Returns how many.
     size_type remove_overlapping(std::uint64_t first, std::uint64_t end) {
         return remove_overlapping(range::between(first, end));
     }
     size_type remove_overlapping(range where) {
-        size_type n = base::erase_all(where, words::direct ? nullptr : retire_each, this);
-        values_.destroy_some(true);
+        table* in = changes();
+        if (!in || !where.size)
+            return 0;
+        const size_type n = in->erase_sized(where.key, where.size);
+        in->values().destroy_some(true);
         return n;
     }
     // Removes the range that starts at first and moves its value out. If values are in boxes it
     // waits for the readers: not in a section.
-    node_type extract(std::uint64_t first) {
-        detail::taken_item<word> old;
-        if (!h_.list || lath_index_erase_item(h_.list, first, &old.item) != 0)
+    std::optional<value_type> extract(std::uint64_t first) {
+        found old;
+        table* in = changes();
+        if (!in || in->item(lath_index_erase_item, first, old) != 0)
             return std::nullopt;
-        return value_type{range::sized(old.item.key, old.item.size),
-                          removed_value(old.value()).take()};
+        return value_type{range::sized(old.code, old.size), removed_value(old.word).take()};
     }
-    insert_result insert(node_type&& node) {
-        return node ? add(node->where, std::move(node->value)) : insert_result{};
-    }
-    // Copies the ranges of `other` that overlap none here, and erases them there: 0 | -ENOMEM:
-    // those that were not copied are still there. No other thread changes these during the call.
-    result merge(range_map& other) {
-        if (this != &other)
-            for (iterator at = other.begin(); at != other.end(); ++at) {
-                insert_result done = insert(*at);
-                if (done)
-                    other.remove_starting(at.key());
-                else if (done.error != -EEXIST)
-                    return done;
-            }
-        return {};
-    }
-    result merge(range_map&& other) { return merge(other); }
     void clear() {
-        base::erase_everything(words::direct ? nullptr : keep_each, this);
-        values_.destroy_all();
+        if (table* in = changes())
+            in->clear();
     }
-    // Waits for the readers and destroys every T that left the map before. Not in a section.
-    void drain() { values_.drain(); }
 
     // While no thread changes them.
     friend bool operator==(const range_map& a, const range_map& b) {
@@ -358,194 +470,90 @@ public:
 
 private:
     void fill(const auto& entries) {
-        if (!h_.list)
-            detail::fail(h_.error);
+        detail::must({this->error()});
         for (const value_type& e : entries)
             detail::must(insert(e));
     }
     template <typename... Args>
+    static made made_of(table* in, Args&&... args) {
+        return in ? in->values().make(std::forward<Args>(args)...) : made();
+    }
+    template <typename... Args>
     insert_result add(range where, Args&&... args) {
-        made value = values_.make(std::forward<Args>(args)...);
-        if (!value || !h_.list)
-            return {{h_.error}, {}};
-        insert_result done = base::insert_item(where, detail::given(value.word()));
+        made value = made_of(inserts(), std::forward<Args>(args)...);
+        if (!value)
+            return {{no_table()}, {}};
+        insert_result done = base::insert_item(where, value.word());
         if (done)
             value.taken();
         return done;
     }
     // -EAGAIN: another thread was faster.
     template <typename Fn>
-    int try_update(std::uint64_t point, Fn& change) {
-        detail::taken_item<word> old;
-        read_section inside(h_.rcu()); // a box that has left is not used again before it ends
-        if (!h_.list || lath_index_lookup_item_rcu(h_.list, point, &old.item) != 0)
-            return h_.list ? -ENOENT : h_.error;
-        made fresh = values_.make(change(words::show(old.value())));
+    int try_update(table& in, std::uint64_t point, Fn& change) {
+        found old;
+        read_section inside(this->rcu()); // a box that has left is not used again before it ends
+        if (in.item(lath_index_lookup_item_rcu, point, old) != 0)
+            return -ENOENT;
+        made fresh = in.values().make(change(words::show(old.word)));
         if (!fresh)
             return -ENOMEM;
-        int error = lath_index_replace_if(h_.list, old.item.key, detail::given(old.value()),
+        int error = lath_index_replace_if(in.native(), old.code, detail::given(old.word),
                                           detail::given(fresh.word()), nullptr);
         if (error == 0) {
             fresh.taken();
-            values_.retire(old.value());
+            in.values().retire(old.word);
         }
         return error == -ENOENT ? -EAGAIN : error;
     }
     removed_value take(int (*out_of)(lath_index*, std::uint64_t, lath_item*), std::uint64_t at) {
-        detail::taken_item<word> old;
-        if (!h_.list || out_of(h_.list, at, &old.item) != 0)
+        found old;
+        table* in = changes();
+        if (!in || in->item(out_of, at, old) != 0)
             return {};
-        values_.destroy_some();
-        return removed_value(old.value());
+        in->values().destroy_some();
+        return removed_value(old.word);
     }
-    static void retire_each(void* self, const lath_item* item) {
-        if constexpr (!words::direct)
-            static_cast<range_map*>(self)->values_.retire(item->value);
-    }
-    static void keep_each(void* self, const lath_item* item) {
-        if constexpr (!words::direct)
-            static_cast<range_map*>(self)->values_.keep(item->value);
-    }
-    // The values are destroyed when the index is gone: ~T may end another one.
-    void finish() {
-        if (!h_.list)
-            return;
-        detail::uncancelled end;
-        lath_index* list = h_.list.release();
-        lath_index_fini(list, words::direct ? nullptr : keep_each, this);
-        delete list;
-        values_.drain();
-    }
-
-    words values_;
 };
 
-class range_set : public detail::ranges<detail::bare_items> {
-    using base = detail::ranges<detail::bare_items>;
+class range_set : public detail::ranges<detail::no_values> {
+    using base = detail::ranges<detail::no_values>;
 
 public:
-    explicit range_set(const config& how = default_config()) : base(how) {}
+    explicit range_set(const config& how = default_config()) : base(how, true) {}
 
     // As range_map<T>, without values.
     insert_result insert(range where) { return insert_item(where, 0); }
     insert_result insert(std::uint64_t first, std::uint64_t end) {
         return insert(range::between(first, end));
     }
-    std::optional<range> find(std::uint64_t point) const {
-        return one(lath_index_lookup_item, point);
-    }
+    std::optional<range> find(std::uint64_t point) const { return covering(point); }
     std::size_t find_batch(std::span<const std::uint64_t> points,
                            std::span<std::optional<range>> out) const {
-        return look_up(points, out, detail::bare_items::show);
+        return look_up(points, out, detail::no_values::show);
     }
-    lathwork::result insert_or_assign(std::uint64_t first, std::uint64_t end) {
-        range where = range::between(first, end);
-        lath_item item{where.key, where.size, 0};
-        return {h_.list ? lath_index_store_range(h_.list, &item, nullptr, nullptr) : h_.error};
+    result insert_or_assign(std::uint64_t first, std::uint64_t end) {
+        return store(range::between(first, end), 0);
     }
-    lathwork::result split(std::uint64_t at) {
-        return {h_.list ? lath_index_split(h_.list, at, 0) : h_.error};
+    result split(std::uint64_t at) {
+        table* in = inserts();
+        return {in ? lath_index_split(in->native(), at, 0) : no_table()};
     }
-    bool remove_starting(std::uint64_t first) {
-        return h_.list && lath_index_erase_item(h_.list, first, nullptr) == 0;
-    }
+    bool remove_starting(std::uint64_t first) { return erase_starting(first); }
     bool remove_covering(std::uint64_t point) {
-        return h_.list && lath_index_erase_item_at(h_.list, point, nullptr) == 0;
-    }
-    iterator erase(iterator at) {
-        remove_starting(at.key());
-        return ++at;
+        table* in = changes();
+        return in && lath_index_erase_item_at(in->native(), point, nullptr) == 0;
     }
     std::uint64_t remove_overlapping(std::uint64_t first, std::uint64_t end) {
         return remove_overlapping(range::between(first, end));
     }
-    std::uint64_t remove_overlapping(range where) { return erase_all(where, nullptr, nullptr); }
-    void clear() { erase_everything(nullptr, nullptr); }
-};
-
-// The caller's objects by the range in their slot. The set owns nothing: an object stays the
-// caller's, who keeps it until it is erased and, if others may still look at it, for a grace
-// period more (rcu()->call). Pointers that find and iterators give are good inside a reader
-// (set.read()) or while nobody erases.
-template <typename T, lath_slot T::* Slot>
-class intrusive_range_set : public detail::ranges<detail::slot_items<T, Slot>> {
-    using items = detail::slot_items<T, Slot>;
-    using base = detail::ranges<items>;
-    using base::h_;
-
-public:
-    // in_the_way: on -EEXIST one object whose range overlaps.
-    struct inserted : lathwork::result {
-        T* in_the_way = nullptr;
-    };
-
-    explicit intrusive_range_set(const config& how = default_config()) : base(how) {}
-
-    // A reader for the length of a scope.
-    read_section read() const { return read_section(h_.rcu()); }
-
-    inserted insert(T& object) {
-        std::uint64_t there = 0;
-        const lath_slot& slot = object.*Slot;
-        inserted done;
-        done.error =
-            base::insert_item(range::sized(slot.key, slot.size), items::word_of(&object), &there)
-                .error;
-        done.in_the_way = items::of(there);
-        return done;
+    std::uint64_t remove_overlapping(range where) {
+        table* in = changes();
+        return in && where.size ? in->erase_sized(where.key, where.size) : 0;
     }
-    T* find(std::uint64_t point) const { return base::one(lath_index_lookup_item, point); }
-    // The object that covers point, with a reference: pin(T&) takes it, or returns false if the
-    // object is about to go; unpin(T&) gives it back if the object left since. The rules are
-    // those of lath_index_lookup_pin(). nullptr: there is none, or it was refused.
-    template <typename Pin, typename Unpin>
-    T* find_pinned(std::uint64_t point, Pin&& pin, Unpin&& unpin) const {
-        auto call = [&](bool back, const lath_item* item) {
-            return back ? (unpin(*items::of(item->value)), true)
-                        : bool(pin(*items::of(item->value)));
-        };
-        detail::guarded calls(call);
-        using both = decltype(calls);
-        lath_pin how{};
-        how.pin = [](void* arg, const lath_item* item) {
-            return static_cast<both*>(arg)->template call<int>(false, item);
-        };
-        how.unpin = [](void* arg, const lath_item* item) {
-            static_cast<both*>(arg)->template call<void>(true, item);
-        };
-        how.arg = &calls;
-        lath_item found;
-        bool there = h_.list && lath_index_lookup_pin(h_.list, point, &how, &found) == 0;
-        calls.rethrow();
-        return there ? items::of(found.value) : nullptr;
-    }
-    // The object that left, or nullptr.
-    T* remove_starting(std::uint64_t first) { return base::one(lath_index_erase_item, first); }
-    T* remove_covering(std::uint64_t point) { return base::one(lath_index_erase_item_at, point); }
-    // Change an object's size in the set and in its slot.
-    lathwork::result resize(T& object, std::uint64_t size) {
-        lathwork::result done = base::resize((object.*Slot).key, size);
-        if (done)
-            (object.*Slot).size = size;
-        return done;
-    }
-    // fn(T&) on each object that overlapped where, after it left. Returns how many. The first
-    // exception that fn throws leaves it after the last object.
-    template <typename Fn>
-    std::uint64_t remove_overlapping(range where, Fn&& fn) {
-        auto left = [&](const lath_item* item) { fn(*items::of(item->value)); };
-        detail::guarded each(left);
-        std::uint64_t n = base::erase_all(where, each, &each);
-        each.rethrow();
-        return n;
-    }
-    // The same for all objects.
-    template <typename Fn>
-    void clear(Fn&& fn) {
-        auto left = [&](const lath_item* item) { fn(*items::of(item->value)); };
-        detail::guarded each(left);
-        base::erase_everything(each, &each);
-        each.rethrow();
+    void clear() {
+        if (table* in = changes())
+            in->clear();
     }
 };
 

@@ -14,7 +14,6 @@
 #define LATHWORK_CXX_ITEMS_HPP
 
 #include "lathwork/cxx/detail/calls.hpp"
-#include "lathwork/cxx/detail/steps.hpp"
 #include "lathwork/error.h"
 #include "lathwork/index.h"
 
@@ -611,50 +610,6 @@ private:
     struct none {};
     using owner = std::unique_ptr<removed_values<T>, typename removed_values<T>::end>;
     [[no_unique_address]] std::conditional_t<Direct, none, owner> boxes_;
-};
-
-// How an item of the index becomes what a container shows. chunk: items read ahead by an iterator.
-template <typename T>
-struct value_items {
-    using words = value_words<T, stored_in_leaf<T>>;
-    using word = typename words::word_type;
-    using shown = entry<T>;
-    using value_type = shown;
-    using reference = const shown; // const: it->value = x would change a copy
-    using result = std::optional<shown>;
-    static constexpr std::size_t chunk = words::direct ? 16 : 1; // boxes are copied in the section
-    static shown show(const lath_item& item) {
-        return {range::sized(item.key, item.size), T(words::show(words::in(item)))};
-    }
-    static reference give(const shown& e) { return e; }
-    static const shown* address(const shown& e) { return std::addressof(e); }
-};
-
-struct bare_items {
-    using word = std::uint64_t;
-    using shown = range;
-    using value_type = range;
-    using reference = range;
-    using result = std::optional<range>;
-    static constexpr std::size_t chunk = 16;
-    static shown show(const lath_item& item) { return range::sized(item.key, item.size); }
-    static reference give(const shown& r) { return r; }
-    static const shown* address(const shown& r) { return std::addressof(r); }
-};
-
-template <typename T, lath_slot T::* Slot>
-struct slot_items {
-    using word = std::uint64_t;
-    using shown = T*;
-    using value_type = T;
-    using reference = T&;
-    using result = T*;
-    static constexpr std::size_t chunk = 1; // an object erased behind us is never shown
-    static T* of(std::uint64_t word) { return reinterpret_cast<T*>(word); }
-    static std::uint64_t word_of(T* object) { return reinterpret_cast<std::uintptr_t>(object); }
-    static shown show(const lath_item& item) { return of(item.value); }
-    static reference give(shown object) { return *object; }
-    static T* address(shown object) { return object; }
 };
 
 // The value of what a box has: of a point_map, the entry.

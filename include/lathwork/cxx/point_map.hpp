@@ -39,7 +39,7 @@
 #ifndef LATHWORK_CXX_POINT_MAP_HPP
 #define LATHWORK_CXX_POINT_MAP_HPP
 
-#include "lathwork/cxx/detail/map_iterator.hpp"
+#include "lathwork/cxx/detail/container.hpp"
 #include "lathwork/cxx/detail/map_place.hpp"
 #include "lathwork/cxx/detail/table.hpp"
 
@@ -63,6 +63,28 @@ template <typename T>
 inline constexpr bool is_optional<std::optional<T>> = true;
 
 } // namespace detail
+
+// What an insertion did; `auto [at, fresh] = map.insert(...)`. `first` shows the entry of the key;
+// it is at the end if there is an error other than -EEXIST. `old`: the value that another replaced.
+template <typename It, typename Old>
+struct insertion : result {
+    It first{};
+    bool second = false; // whether there is a new entry
+    Old old{};
+    operator std::pair<It, bool>() const { return {first, second}; } // NOLINT(google-explicit-*)
+    template <std::size_t I>
+    std::tuple_element_t<I, std::pair<It, bool>>& get() & {
+        return std::get<I>(std::tie(first, second));
+    }
+    template <std::size_t I>
+    std::tuple_element_t<I, std::pair<It, bool>> get() && {
+        return std::move(std::get<I>(std::tie(first, second)));
+    }
+    template <std::size_t I>
+    const std::tuple_element_t<I, std::pair<It, bool>>& get() const& {
+        return std::get<I>(std::tie(first, second));
+    }
+};
 
 // A key and a value that are in no map: what extract() hands back.
 template <typename K, typename V>
@@ -93,7 +115,7 @@ private:
 };
 
 template <typename K, typename V, typename Compare = std::less<K>>
-class point_map {
+class point_map : public detail::ordered<detail::table_of<K, V, detail::descending<Compare, K>>> {
     static_assert(map_key<K>,
                   "lathwork: this key type has no code: specialise lathwork::key_code<K> "
                   "(lathwork/cxx/key_code.hpp)");
@@ -105,26 +127,25 @@ class point_map {
                   "lathwork: a value is an object that is not const; for references use pointers");
 
     using table = detail::table_of<K, V, detail::descending<Compare, K>>;
-    using code = typename table::code;
-    using found = typename table::found;
+    using base = detail::ordered<table>;
+    using typename base::code;
+    using typename base::found;
+    using typename base::key_arg;
     using made = typename table::made;
-    using key_arg = typename table::key_arg;
-    using in_place = detail::map_iterator<table, std::false_type>;
+    using in_place = detail::item_iterator<table, std::false_type>;
+    using base::changes;
+    using base::get;
+    using base::how_;
+    using base::inserts;
 
 public:
     using key_type = K;
     using mapped_type = V;
-    using value_type = std::pair<const K, V>;
+    using typename base::value_type;
     using key_compare = Compare;
-    using size_type = std::uint64_t;
-    using difference_type = std::ptrdiff_t;
-    using iterator = detail::map_iterator<table, std::true_type>;
-    using const_iterator = iterator;
-    using reverse_iterator = std::reverse_iterator<iterator>;
-    using const_reverse_iterator = reverse_iterator;
-    using reference = typename iterator::reference;
-    using const_reference = reference;
-    using view = detail::view_of<iterator>;
+    using typename base::iterator;
+    using typename base::size_type;
+    using typename base::view;
     // What erase() hands back: true if the key was there; the value, until it is destroyed.
     using removed_value = typename table::gone;
     // What find() in a section returns: a pointer to the value, or a copy of one that lies in the
@@ -150,15 +171,15 @@ public:
     // An empty map; it takes memory at its first use, or with a configuration now: error() tells
     // whether there was any. The layout that `how` names is
     // not used; the allocator stays where it is as long as the map.
-    point_map() noexcept : how_(default_config()) {}
-    explicit point_map(const config& how) : how_(how) { made_table(); }
+    point_map() noexcept : base(default_config(), false) {}
+    explicit point_map(const config& how) : base(how, true) {}
     // The calls below that return no result throw std::bad_alloc without memory (where exceptions
     // are off they abort): these constructors, assignments of maps, and those to places.
     point_map(std::initializer_list<value_type> entries, const config& how = default_config())
         : point_map(entries.begin(), entries.end(), how) {}
     template <std::input_iterator It, std::sentinel_for<It> End>
     point_map(It from, End to, const config& how = default_config()) : point_map(how) {
-        detail::must({error_});
+        detail::must({this->error()});
         detail::must(insert(std::move(from), std::move(to)));
     }
     // Reads `other` as an iterator does: other threads may change it during the call.
@@ -168,8 +189,8 @@ public:
         if (!from)
             return;
         if constexpr (table::direct) {
-            own(new (std::nothrow) table(*from, how_));
-            detail::must({error_});
+            this->own(new (std::nothrow) table(how_, from->native()));
+            detail::must({this->error()});
         } else {
             read_section inside(other);
             for (const auto& [key, value] : other.in(inside))
@@ -177,44 +198,21 @@ public:
         }
     }
     // What was moved from is empty, as if it had been made with the same configuration.
-    point_map(point_map&& other) noexcept
-        : table_(other.table_.exchange(nullptr)), how_(other.how_), error_(other.error_) {}
+    point_map(point_map&&) noexcept = default;
     point_map& operator=(const point_map& other) {
         if (this != &other)
             *this = point_map(other);
         return *this;
     }
-    point_map& operator=(point_map&& other) noexcept {
-        if (this != &other) {
-            delete table_.exchange(other.table_.exchange(nullptr));
-            how_ = other.how_;
-            error_ = other.error_;
-        }
-        return *this;
-    }
+    point_map& operator=(point_map&&) noexcept = default;
     point_map& operator=(std::initializer_list<value_type> entries) {
         return *this = point_map(entries, how_);
     }
     // Waits for the readers, and destroys every value: not in a section.
-    ~point_map() { delete get(); }
-    void swap(point_map& other) noexcept {
-        table_ = other.table_.exchange(table_);
-        std::swap(how_, other.how_);
-        std::swap(error_, other.error_);
-    }
+    ~point_map() = default;
+    void swap(point_map& other) noexcept { this->exchange(other); }
     friend void swap(point_map& a, point_map& b) noexcept { a.swap(b); }
 
-    // 0 | -EINVAL: the configuration | -ENOMEM. Unless it is 0 the map is empty for readers, and
-    // writers get this error.
-    int error() const { return error_; }
-    explicit operator bool() const { return !error_; }
-    // For the C calls: lath_index, or lath_bytes if keys are bytes. nullptr if error().
-    auto* native() const {
-        const table* of = made_table();
-        return of ? of->native() : nullptr;
-    }
-    const lath_rcu* rcu() const { return how_.rcu ? how_.rcu : &lath_rcu_auto; }
-    const config& get_config() const { return how_; }
     key_compare key_comp() const { return {}; }
     value_compare value_comp() const { return {}; }
 
@@ -222,7 +220,7 @@ public:
 
     // An iterator to the entry of the key, or end(); it converts to bool.
     iterator find(key_arg key) const {
-        iterator at(made_table(), {});
+        iterator at = this->end();
         if (const table* in = get())
             at.find(in->code_of(key));
         return at;
@@ -242,7 +240,7 @@ public:
     template <typename Fn>
     bool visit(key_arg key, Fn&& fn) const {
         found f;
-        detail::reader inside(rcu());
+        detail::reader inside(this->rcu());
         const table* in = get();
         if (!in || !in->get(in->code_of(key), f))
             return false;
@@ -263,7 +261,7 @@ public:
     place operator[](key_arg key) { return place(*this, K(key)); }
     bool contains(key_arg key) const {
         found f;
-        detail::reader inside(rcu());
+        detail::reader inside(this->rcu());
         const table* in = get();
         return in && in->get(in->code_of(key), f);
     }
@@ -276,7 +274,7 @@ public:
             std::size_t part = std::min(table::step, n - at);
             for (std::size_t i = 0; i < part; i++)
                 out[at + i].reset();
-            detail::reader inside(rcu());
+            detail::reader inside(this->rcu());
             if (const table* in = get())
                 in->get_batch(keys.subspan(at, part),
                               [&](std::size_t i, bool there, const typename table::word& word) {
@@ -287,57 +285,13 @@ public:
         }
         return hits;
     }
-    // The entry of the first key at or behind / the last one at or before a key / of all.
-    std::optional<value_type> ceiling(key_arg key) const { return seek(key, false); }
-    std::optional<value_type> floor(key_arg key) const { return seek(key, true); }
-    std::optional<value_type> first() const {
-        return first_found(false, [](const found& f) { return shown(true, f); });
-    }
-    std::optional<value_type> last() const {
-        return first_found(true, [](const found& f) { return shown(true, f); });
-    }
-
-    // O(n), or O(log n) with LATH_RANKS.
-    size_type size() const {
-        const table* of = get();
-        return of ? of->count() : 0;
-    }
-    bool empty() const {
-        return !first_found(false, [](const found&) { return true; });
-    }
-    size_type max_size() const { return std::numeric_limits<std::ptrdiff_t>::max(); }
-    // With config.flags LATH_RANKS (else -EINVAL, and no entry): how many keys are before this
-    // one; the entry that has this many before it.
-    std::int64_t rank(key_arg key) const {
-        const table* in = made_table();
-        return in ? in->rank(in->code_of(key)) : 0;
-    }
-    std::optional<value_type> select(size_type rank) const {
-        found f;
-        detail::reader inside(this->rcu());
-        const table* in = get();
-        return shown(in && in->select(rank, f), f);
-    }
-
-    // ---- iterators ----
-
-    iterator begin() const { return all().begin(); }
-    iterator end() const { return iterator(made_table(), {}); }
-    iterator cbegin() const { return begin(); }
-    iterator cend() const { return end(); }
-    reverse_iterator rbegin() const { return reverse_iterator(end()); }
-    reverse_iterator rend() const { return {end(), std::default_sentinel}; }
-    reverse_iterator crbegin() const { return rbegin(); }
-    reverse_iterator crend() const { return rend(); }
-    iterator lower_bound(key_arg key) const { return iterator_at(key, false); }
-    iterator upper_bound(key_arg key) const { return iterator_at(key, true); }
     std::pair<iterator, iterator> equal_range(key_arg key) const {
-        return {lower_bound(key), upper_bound(key)};
+        return {this->lower_bound(key), this->upper_bound(key)};
     }
     // The entries with keys in [first, end), in order.
     view within(K first, K end) const {
         const bool any = Compare{}(first, end);
-        return between<iterator>(any, {std::move(first), std::move(end)});
+        return this->template between<iterator>(any, {std::move(first), std::move(end)});
     }
 
     // All entries / those with keys in [first, end), in order and in place: what is shown stays to
@@ -345,10 +299,12 @@ public:
     //
     //     lathwork::read_section inside(map);
     //     for (const auto& [key, value] : map.in(inside))
-    auto in(const read_section& /*inside*/) const { return between<in_place>(true, {}); }
+    auto in(const read_section& /*inside*/) const {
+        return this->template between<in_place>(true, {});
+    }
     auto in(const read_section& /*inside*/, K first, K end) const {
         const bool any = Compare{}(first, end);
-        return between<in_place>(any, {std::move(first), std::move(end)});
+        return this->template between<in_place>(any, {std::move(first), std::move(end)});
     }
 
     // ---- changing ----
@@ -420,16 +376,15 @@ public:
     // Erases a key and hands its value back: true, and 1, if there was one. Allocates nothing.
     removed_value erase(key_arg key) {
         typename table::word old{};
-        table* in = get();
+        table* in = changes();
         if (!in || in->erase(in->code_of(key), old) != 0)
             return {};
-        detail::own_changes++;
         in->values().destroy_some();
         return removed_value(old);
     }
     // Erases the key that the iterator shows, and returns an iterator to the next entry.
     iterator erase(iterator at) {
-        erase(at.key());
+        erase(K(at->first));
         return ++at;
     }
     // Erases what is between them, also what other threads insert there during the call.
@@ -437,11 +392,9 @@ public:
         if (from.at_end())
             return to;
         if (!to.at_end())
-            erase_between(from.key(), to.key());
-        else if (to.limit())
-            erase_between(from.key(), *to.limit());
+            erase_between(from->first, to->first);
         else
-            erase_between(from.key(), std::nullopt);
+            erase_between(from->first, to.limit());
         return to;
     }
     // Erases the keys in [first, end), one by one. Returns how many.
@@ -470,8 +423,8 @@ public:
     }
     // The iterator is at the end then.
     node_type extract(iterator& at) {
-        const K key = at.key();
-        at = end();
+        const K key = at->first;
+        at = this->end();
         return extract(key);
     }
     node_type extract(iterator&& at) { return extract(at); }
@@ -520,10 +473,9 @@ public:
         requires table::direct
     {
         return detail::by_parts<table::step>(
-            entries.size(), results, error_ ? error_ : -ENOMEM,
+            entries.size(), results, this->no_table(),
             [&](std::size_t at, std::size_t n, int* codes) {
-                detail::own_changes++;
-                table* to = made_table();
+                table* to = inserts();
                 return to ? to->insert_batch(entries.subspan(at, n), codes) : 0;
             });
     }
@@ -534,23 +486,15 @@ public:
     {
         return detail::by_parts<table::step>(
             keys.size(), results, -ENOENT, [&](std::size_t at, std::size_t n, int* codes) {
-                detail::own_changes++;
-                return get() ? get()->erase_batch(keys.subspan(at, n), codes) : 0;
+                table* in = changes();
+                return in ? in->erase_batch(keys.subspan(at, n), codes) : 0;
             });
     }
     // Excludes all other calls.
     void clear() {
-        detail::own_changes++;
-        if (get())
-            get()->clear();
+        if (table* in = changes())
+            in->clear();
     }
-    // Waits for the readers and destroys every value that left the map before. Not in a section.
-    void drain() {
-        if (get())
-            get()->values().drain();
-    }
-    // 0 or the number of the broken invariant. No writer may be at work.
-    int verify() const { return get() ? get()->verify() : 0; }
 
     // While no thread changes them.
     friend bool operator==(const point_map& a, const point_map& b) {
@@ -564,66 +508,12 @@ public:
 
 private:
     friend place;
-    table* get() const { return table_.load(std::memory_order_acquire); }
-    // The table, or nullptr: error_ or -ENOMEM.
-    table* made_table() const {
-        table* of = get();
-        if (of || error_)
-            return of;
-        return const_cast<point_map*>(this)->own(new (std::nothrow) table(how_));
-    }
-    table* own(table* fresh) {
-        std::unique_ptr<table> hold(fresh);
-        const int error = fresh ? fresh->error() : -ENOMEM;
-        table* other = nullptr;
-        if (error)
-            error_ = error;
-        else if (table_.compare_exchange_strong(other, fresh))
-            return hold.release();
-        return other;
-    }
-    template <typename It>
-    detail::view_of<It> between(bool any, typename It::bounds within) const {
-        const table* of = made_table();
-        return {It(of, std::move(within)), any && of};
-    }
-    view all() const { return between<iterator>(true, {}); }
-    iterator iterator_at(key_arg key, bool behind) const {
-        iterator at = end();
-        if (get()) {
-            const code from = table::code_of(key);
-            at.fill(&from, behind);
-        }
-        return at;
-    }
-    static std::optional<value_type> shown(bool any, const found& f) {
-        if (!any)
-            return std::nullopt;
-        return table::with_entry(f, [](const K& key, const V& value) {
-            return std::optional<value_type>(std::in_place, key, value);
-        });
-    }
-    std::optional<value_type> seek(key_arg key, bool back) const {
-        found f;
-        const code at = table::code_of(key);
-        detail::reader inside(rcu());
-        return shown(get() && get()->seek(&at, back, false, f), f);
-    }
-    // fn(the first entry or the last one), in a section; without one nothing.
-    template <typename Fn>
-    auto first_found(bool back, Fn fn) const -> decltype(fn(found{})) {
-        found f;
-        detail::reader inside(rcu());
-        if (get() && get()->seek(nullptr, back, false, f))
-            return fn(f);
-        return {};
-    }
     // One step of erase_if(), at the first key behind `from`. Returns whether there is one.
     template <typename Fn>
     bool erase_next_if(std::optional<K>& from, Fn& gone, size_type& n) {
         found f;
         table& in = *get();
-        detail::reader inside(rcu());
+        detail::reader inside(this->rcu());
         if (from) {
             const code behind = table::code_of(*from);
             if (!in.seek(&behind, false, true, f))
@@ -669,12 +559,12 @@ private:
             done.error = to.insert(entry);
             if (done.error == 0)
                 done.first.show(entry.shown());
-        } while (done.error == -EEXIST && !done.first.find(table::code_in(entry)));
+        } while (done.error == -EEXIST && !done.first.find(table::code_in(entry.shown())));
         if ((done.second = done.error == 0))
             entry.value.taken();
         return done;
     }
-    inserted put(key_arg key, V& value, bool inserts) {
+    inserted put(key_arg key, V& value, bool if_absent) {
         inserted done = begun();
         if (!done)
             return done;
@@ -684,11 +574,11 @@ private:
         {
             typename table::reader inside(to.rcu());
             do { // again if the key leaves and comes back
-                done.error = !entry ? -ENOMEM : inserts ? to.insert(entry) : -EEXIST;
+                done.error = !entry ? -ENOMEM : if_absent ? to.insert(entry) : -EEXIST;
                 done.second = done.error == 0;
                 if (done.error == -EEXIST)
                     done.error = to.replace(entry, old);
-            } while (inserts && done.error == -ENOENT);
+            } while (if_absent && done.error == -ENOENT);
             if (done)
                 done.first.show(entry.shown());
         }
@@ -702,16 +592,15 @@ private:
     }
     // A change of this thread: there is a table, or an error.
     inserted begun() {
-        detail::own_changes++;
-        table* to = made_table();
-        return {{to ? 0 : error_ ? error_ : -ENOMEM}, iterator(to, {})};
+        table* to = inserts();
+        return {{to ? 0 : this->no_table()}, iterator(to, {})};
     }
     // One try of update_entry(): -EAGAIN: another thread was faster.
     template <typename Fn, typename Absent>
     int try_update(table& in, const code& at, key_arg key, Fn& change, Absent& absent,
                    int no_value) {
         found old;
-        detail::reader inside(rcu()); // a box that has left is not used again before it ends
+        detail::reader inside(this->rcu()); // a box that has left is not used again before it ends
         if (!in.get(at, old)) {
             made entry = absent(in);
             int error = entry ? in.insert(entry) : no_value;
@@ -754,7 +643,7 @@ private:
     }
     // Without an end: to the last one.
     size_type erase_between(const K& first, const std::optional<K>& end) {
-        table* in = get();
+        table* in = changes();
         if (!in)
             return 0;
         size_type n;
@@ -765,14 +654,9 @@ private:
         } else {
             n = in->erase_range(from, nullptr);
         }
-        detail::own_changes++;
         in->values().destroy_some(true);
         return n;
     }
-
-    std::atomic<table*> table_{nullptr};
-    config how_;
-    int error_ = 0;
 };
 
 // As of std::map: point_map({std::pair{1, 2.5}}) and point_map(entries.begin(), entries.end()) need
@@ -784,6 +668,12 @@ point_map(It, End) -> point_map<std::remove_const_t<typename std::iter_value_t<I
                                 typename std::iter_value_t<It>::second_type>;
 
 } // namespace lathwork
+
+template <typename It, typename Old>
+struct std::tuple_size<lathwork::insertion<It, Old>> : std::integral_constant<std::size_t, 2> {};
+template <std::size_t I, typename It, typename Old>
+struct std::tuple_element<I, lathwork::insertion<It, Old>>
+    : std::tuple_element<I, std::pair<It, bool>> {};
 
 namespace std { // NOLINT(cert-dcl58-cpp)
 

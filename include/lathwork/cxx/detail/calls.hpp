@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
 // lathwork/cxx/detail/calls.hpp - what the classes pass to the C library: functions of the caller's
-// that it calls back, and lengths of time; threads that are not cancelled in it.
+// that it calls back, and lengths of time; threads that are not cancelled in it; ends.
 //
 // Other headers include it; a program has no reason to do so itself.
 //
@@ -20,9 +20,16 @@
 #include <pthread.h>
 
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <exception>
 
 namespace lathwork::detail {
+
+[[noreturn]] inline void stop(const char* why) {
+    std::fprintf(stderr, "%s\n", why);
+    std::abort();
+}
 
 // While one exists, the thread follows no pthread_cancel(). The end of a container is a
 // cancellation point, and the unwinding would end the process where it came to a destructor.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// lathwork/cxx/detail/table.hpp - what a point_map keeps its entries in: an index of words
-// (lathwork/index.h) or a set of byte strings (lathwork/bytes.h), with the same members.
+// lathwork/cxx/detail/table.hpp - what the containers keep their entries in: an index of words
+// (lathwork/index.h), of points or of ranges, or a set of byte strings (lathwork/bytes.h), with the
+// same members.
 //
-// point_map.hpp includes it; a program has no reason to do so itself.
+// index.hpp and point_map.hpp include it; a program has no reason to do so itself.
 //
 //   lathwork::detail::table_of<int, int, false> t(lathwork::default_config());
 //   auto made = t.make(1, 10);
@@ -24,14 +25,14 @@
 
 namespace lathwork::detail {
 
-// What a search finds. Good in the section of the search.
+// What a search finds. Good in the section of the search. Of bytes it is the word alone.
 template <typename Word>
 struct found_entry {
-    std::uint64_t code; // of words
+    std::uint64_t code, size;
     Word word;
 };
 
-// A box of a table. Code: the bytes of the key, if the key does not have them itself.
+// A box of a point_map. Code: the bytes of the key, if the key does not have them itself.
 struct no_code {};
 template <typename K, typename V, typename Code>
 struct record {
@@ -43,33 +44,24 @@ struct record {
             code = key_code<K>::encode(entry.first);
     }
 };
-// What the tables have in common: Words are of the entry itself, or of its box.
-template <typename K, typename V, typename Words>
+
+// What the tables have in common: Words are of values, or of the boxes of values or entries.
+template <typename Words>
 class table_base {
 public:
-    using key_type = K;
-    using entry = std::pair<const K, V>;
-    using key_arg = typename looked_up<K>::type;
+    using words = Words;
     using word = typename Words::word_type;
     using found = found_entry<word>;
-    static constexpr bool direct = Words::direct;
-    // A section, if what is found in it lies in boxes.
-    struct no_section {
-        explicit no_section(const lath_rcu* /*rcu*/) {}
-    };
-    using reader = std::conditional_t<direct, no_section, detail::reader>;
+    static constexpr bool in_boxes = !Words::direct;
 
     explicit table_base(const config& how)
         : values_(how), rcu_(how.rcu ? how.rcu : &lath_rcu_auto) {}
+    table_base(const table_base&) = delete;
+    table_base& operator=(const table_base&) = delete;
     // Of the construction: nothing else may be called if it is not 0.
     int error() const { return error_; }
     const lath_rcu* rcu() const { return rcu_; }
     Words& values() { return values_; }
-    static const entry& entry_of(const found& f)
-        requires(!direct)
-    {
-        return Words::show(f.word).entry;
-    }
     // The lines of a box, as far as an entry has its own.
     static void prefetch(const word& of) {
         for (std::size_t at = 0; at < std::min<std::size_t>(sizeof(*Words::box_of(of)), 128);
@@ -81,66 +73,254 @@ public:
     static void release(const word& of) { Words::box_of(of)->release(); }
 
 protected:
+    ~table_base() = default;
     Words values_;
     const lath_rcu* rcu_;
     int error_ = -ENOMEM;
 };
-template <typename K, typename V>
-using words_of_table =
-    value_words<std::conditional_t<stored_in_leaf<V>, V, record<K, V, no_code>>, stored_in_leaf<V>>;
 
-// Keys are words. Down: in descending order.
-template <typename K, typename V, bool Down>
-class word_table : public table_base<K, V, words_of_table<K, V>> {
-    using words = words_of_table<K, V>;
-    using base = table_base<K, V, words>;
+// An index. Ranges: its items have sizes. Chunk: how many items a scan copies.
+template <typename Words, bool Ranges, std::size_t Chunk>
+class index_table : public table_base<Words> {
+    using base = table_base<Words>;
     using base::error_;
+
+protected:
     using base::values_;
 
 public:
-    using typename base::entry;
-    using typename base::found;
-    using typename base::key_arg;
-    using typename base::word;
     using code = std::uint64_t;
-    using gone =
-        removed<V, std::conditional_t<words::direct, V, record<K, V, no_code>>, words::direct>;
-    using base::direct;
-    static constexpr std::size_t chunk = direct ? (sizeof(word) <= 16 ? 32 : 16) : 16;
+    using base::in_boxes;
+    using typename base::found;
+    using typename base::word;
 
-    explicit word_table(config how) : base(how) {
-        how.layout = LATH_POINTS;
+    explicit index_table(config how, lath_index* copied = nullptr) : base(how) {
+        how.layout = Ranges ? LATH_RANGES : LATH_POINTS;
         how.value_size = sizeof(word);
         if (values_.ready())
-            error_ = lath_index_init(native(), &how);
+            error_ =
+                copied ? lath_index_clone(native(), copied, &how) : lath_index_init(native(), &how);
     }
-    // A copy of `other`, which is read as an iterator does.
-    word_table(const word_table& other, config how)
-        requires direct
-        : base(how) {
-        how.layout = LATH_POINTS;
-        how.value_size = sizeof(word);
-        error_ = lath_index_clone(native(), other.native(), &how);
-    }
-    word_table(const word_table&) = delete;
-    word_table& operator=(const word_table&) = delete;
-    ~word_table() {
+    ~index_table() {
         if (error_)
             return;
         uncancelled end;
         values_.drain();
-        lath_index_fini(native(), direct ? nullptr : end_each, this); // not locked then
+        lath_index_fini(native(), each_of(end_each), this); // not locked then
         values_.end({});
     }
     lath_index* native() const { return &list_; }
+    static code code_in(const found& f) { return f.code; }
+    static bool precedes(code a, code b) { return a < b; }
+
+    // A call that fills in an item: its result.
+    template <typename Call>
+    int item(Call call, code at, found& f) const {
+        taken_item<word> to;
+        const int error = call(native(), at, &to.item);
+        f = {to.item.key, to.item.size, to.value()};
+        return error;
+    }
+    // The first entry at *from, or behind it, or before it; from NULL: of all.
+    bool seek(const code* from, bool back, bool behind, found& f) const {
+        code at;
+        return from_code(from, back, behind, at) &&
+               item(back ? lath_index_floor_item : lath_index_ceiling_item, at, f) == 0;
+    }
+    // Entries of a scan, in columns.
+    struct run {
+        static constexpr std::size_t most = Chunk;
+        std::array<std::uint64_t, most> codes;
+        [[no_unique_address]] std::array<std::uint64_t, Ranges ? most : 0> sizes;
+        std::array<word, most> words;
+        found at(std::size_t i) const {
+            if constexpr (Ranges)
+                return {codes[i], sizes[i], words[i]};
+            else
+                return {codes[i], 1, words[i]};
+        }
+        void put(std::size_t i, const found& f) {
+            codes[i] = f.code, words[i] = f.word;
+            if constexpr (Ranges)
+                sizes[i] = f.size;
+        }
+        void copy(const run& from, std::size_t n) {
+            for (std::size_t i = 0; i < n; i++)
+                put(i, from.at(i));
+        }
+    };
+    // In order: at most n entries at or behind *from and before *stop; `back`: the last of those at
+    // or before *from and not before *stop. Returns how many.
+    std::size_t scan(const code* from, bool back, bool behind, const code* stop, run& to,
+                     std::size_t n) const {
+        code at;
+        if (!from_code(from, back, behind, at) || (!back && stop && *stop == 0))
+            return 0;
+        const code limit = back ? (stop ? *stop : 0) : (stop ? *stop : 0) - 1;
+        if constexpr (!Ranges)
+            if (!back)
+                return lath_index_scan_values(native(), at, limit, to.codes.data(),
+                                              words_of(to.words[0]), n, nullptr);
+        taken_items<word, Chunk> got;
+        n = (back ? lath_index_scan_back : lath_index_scan)(native(), at, limit, got.items.data(),
+                                                            n, nullptr);
+        for (std::size_t i = 0; i < n; i++) {
+            const lath_item& each = got.items[i];
+            to.put(back ? n - 1 - i : i, {each.key, each.size, Words::in(each)});
+        }
+        return n;
+    }
+    // Erases what overlaps [first, first + size), retiring the values. Returns how many.
+    std::uint64_t erase_sized(code first, std::uint64_t size) {
+        return static_cast<std::uint64_t>(
+            lath_index_erase_range(native(), first, size, each_of(retire_each), this));
+    }
+    std::uint64_t erase_all() {
+        return static_cast<std::uint64_t>(lath_index_clear(native(), each_of(retire_each), this));
+    }
+    // Excludes all other calls.
+    void clear() {
+        lath_index_clear(native(), each_of(keep_each), this);
+        values_.destroy_all();
+    }
+    std::uint64_t count() const { return lath_index_count(native()); }
+    // How many entries are before at: with LATH_RANKS, else -EINVAL.
+    std::int64_t rank(code at) const { return lath_index_rank(native(), at); }
+    bool select(std::uint64_t rank, found& f) const {
+        return item(lath_index_select, rank, f) == 0;
+    }
+    int verify() const { return lath_index_verify(native(), 6, nullptr, 0); }
+
+    static constexpr std::size_t step = 256; // elements of a batch per call of the index
+
+private:
+    // The first code that may be there; false: none.
+    static bool from_code(const code* from, bool back, bool behind, code& at) {
+        const code last = back ? 0 : ~code{0};
+        at = from ? *from : ~last;
+        if (!from || !behind)
+            return true;
+        if (at == last)
+            return false;
+        at += back ? ~code{0} : 1;
+        return true;
+    }
+    static lath_item_fn each_of(lath_item_fn each) { return in_boxes ? each : nullptr; }
+    static Words& values_in(void* self) { return static_cast<index_table*>(self)->values_; }
+    static void retire_each(void* self, const lath_item* item) {
+        values_in(self).retire(Words::in(*item));
+    }
+    static void keep_each(void* self, const lath_item* item) {
+        values_in(self).keep(Words::in(*item));
+    }
+    static void end_each(void* self, const lath_item* item) {
+        values_in(self).end(Words::in(*item));
+    }
+
+    mutable lath_index list_;
+};
+
+// What a range_map and a range_set show of an item.
+template <typename T>
+struct range_values {
+    using words = value_words<T, stored_in_leaf<T>>;
+    using entry = lathwork::entry<T>;
+    using reference = const entry; // const: it->value = x would change a copy
+    static constexpr std::size_t chunk = words::direct ? 16 : 1; // boxes are copied in the section
+    static entry show(const found_entry<typename words::word_type>& f) {
+        return {range::sized(f.code, f.size), T(words::show(f.word))};
+    }
+};
+struct no_values {
+    using words = value_words<std::uint64_t, true>;
+    using entry = range;
+    using reference = range;
+    static constexpr std::size_t chunk = 16;
+    static entry show(const found_entry<std::uint64_t>& f) { return range::sized(f.code, f.size); }
+};
+template <typename Items>
+class range_table : public index_table<typename Items::words, true, Items::chunk> {
+    using base = index_table<typename Items::words, true, Items::chunk>;
+
+public:
+    using typename base::found;
+    using items = Items;
+    using key_type = std::uint64_t;
+    using key_arg = std::uint64_t;
+    using entry = typename Items::entry;
+    using reference = typename Items::reference;
+    static constexpr bool copies = true;
+    using base::base;
+
+    static std::uint64_t code_of(std::uint64_t key) { return key; }
+    static void copy_entry(const found& f, std::optional<entry>& to) { to.emplace(Items::show(f)); }
+    static std::optional<entry> one(bool any, const found& f) {
+        return any ? std::optional<entry>(Items::show(f)) : std::nullopt;
+    }
+};
+
+// What the tables of a point_map have in common.
+template <typename K, typename V, typename Table>
+class point_entries {
+public:
+    using key_type = K;
+    using key_arg = typename looked_up<K>::type;
+    using entry = std::pair<const K, V>;
+    template <typename Found>
+    static std::optional<entry> one(bool any, const Found& f) {
+        if (!any)
+            return std::nullopt;
+        return Table::with_entry(f, [](const K& key, const V& value) {
+            return std::optional<entry>(std::in_place, key, value);
+        });
+    }
+};
+
+template <typename K, typename V>
+using words_of_points =
+    value_words<std::conditional_t<stored_in_leaf<V>, V, record<K, V, no_code>>, stored_in_leaf<V>>;
+template <typename K, typename V>
+using index_of_points =
+    index_table<words_of_points<K, V>, false,
+                stored_in_leaf<V> && sizeof(typename words_of_points<K, V>::word_type) <= 16 ? 32
+                                                                                             : 16>;
+
+// Keys are words. Down: in descending order.
+template <typename K, typename V, bool Down>
+class word_table : public index_of_points<K, V>,
+                   public point_entries<K, V, word_table<K, V, Down>> {
+    using words = words_of_points<K, V>;
+    using base = index_of_points<K, V>;
+    using points = point_entries<K, V, word_table>;
+    using base::values_;
+
+public:
+    using typename base::code;
+    using typename base::found;
+    using typename base::word;
+    using typename points::entry;
+    using typename points::key_arg;
+    static constexpr bool direct = words::direct;
+    static constexpr bool copies = direct;
+    // Of what it has copied a copy, as it may be a temporary; const: it->second = x is wrong.
+    using reference = std::conditional_t<direct, const entry, const entry&>;
+    using gone = removed<V, std::conditional_t<direct, V, record<K, V, no_code>>, direct>;
+    // A section, if what is found in it lies in boxes.
+    struct no_section {
+        explicit no_section(const lath_rcu* /*rcu*/) {}
+    };
+    using reader = std::conditional_t<direct, no_section, detail::reader>;
+    using base::base;
+    using base::native;
+    using base::step;
 
     static code code_of(key_arg key) {
         return Down ? ~key_code<K>::encode(key) : key_code<K>::encode(key);
     }
-    static bool precedes(key_arg a, key_arg b) { return code_of(a) < code_of(b); }
     static void copy_entry(const found& f, std::optional<entry>& to) {
         to.emplace(key_code<K>::decode(Down ? ~f.code : f.code), words::show(f.word));
     }
+    static const entry& entry_of(const found& f) { return words::show(f.word).entry; }
     static decltype(auto) value_of(const word& of) {
         if constexpr (direct)
             return words::show(of);
@@ -172,7 +352,7 @@ public:
             requires direct
             : value(to.make(of.second)), at(code_of(of.first)) {}
         explicit operator bool() const { return static_cast<bool>(value); }
-        found shown() const { return {at, value.word()}; }
+        found shown() const { return {at, 1, value.word()}; }
     };
     // Of the arguments of a pair.
     template <typename... Args>
@@ -182,19 +362,12 @@ public:
         else
             return made(values_, std::forward<Args>(args)...);
     }
-    static code code_in(const made& entry) { return entry.at; }
     // In a section, if it is to look at the value.
     bool get(code at, found& to) const {
+        if constexpr (!direct)
+            return this->item(lath_index_lookup_item_rcu, at, to) == 0;
         to.code = at;
-        if constexpr (direct) {
-            return lath_index_get(native(), at, words_of(to.word)) != 0;
-        } else {
-            lath_item item;
-            if (lath_index_lookup_item_rcu(native(), at, &item) != 0)
-                return false;
-            to.word = item.value;
-            return true;
-        }
+        return lath_index_get(native(), at, words_of(to.word)) != 0;
     }
     template <typename Each>
     void get_batch(std::span<const K> keys, Each each) const {
@@ -207,57 +380,6 @@ public:
         for (std::size_t i = 0; i < keys.size(); i++)
             each(i, hits[i] != 0, found_words[i]);
     }
-    // The first entry at *from, or behind it, or before it; from NULL: of all.
-    bool seek(const code* from, bool back, bool behind, found& f) const {
-        const std::uint64_t last = back ? 0 : UINT64_MAX;
-        std::uint64_t at = from ? *from : ~last;
-        if (behind) {
-            if (at == last)
-                return false;
-            at = back ? at - 1 : at + 1;
-        }
-        taken_item<word> to;
-        if ((back ? lath_index_floor_item : lath_index_ceiling_item)(native(), at, &to.item) != 0)
-            return false;
-        f = {to.item.key, to.value()};
-        return true;
-    }
-    // Entries of a scan, in columns.
-    struct run {
-        static constexpr std::size_t most = chunk;
-        std::array<std::uint64_t, most> codes;
-        std::array<word, most> words;
-        found at(std::size_t i) const { return {codes[i], words[i]}; }
-        void put(const found& f) { codes[0] = f.code, words[0] = f.word; }
-        void copy(const run& from, std::size_t n) {
-            std::copy_n(from.codes.begin(), n, codes.begin());
-            std::copy_n(from.words.begin(), n, words.begin());
-        }
-    };
-    // In order: at most n entries at or behind *from and before *stop; `back`: the last of those at
-    // or before *from and not before *stop. Returns how many.
-    std::size_t scan(const code* from, bool back, bool behind, const code* stop, run& to,
-                     std::size_t n) const {
-        if (!back) {
-            const std::uint64_t at = from ? *from : 0;
-            if ((behind && at == UINT64_MAX) || (stop && *stop == 0))
-                return 0;
-            return lath_index_scan_values(native(), at + (from && behind),
-                                          stop ? *stop - 1 : UINT64_MAX, to.codes.data(),
-                                          words_of(to.words[0]), n, nullptr);
-        }
-        if (from && behind && *from == 0)
-            return 0;
-        taken_items<word, chunk> items;
-        n = lath_index_scan_back(native(), from ? *from - behind : UINT64_MAX, stop ? *stop : 0,
-                                 items.items.data(), n, nullptr);
-        for (std::size_t i = 0; i < n; i++) {
-            to.codes[n - 1 - i] = items.items[i].key;
-            to.words[n - 1 - i] = words::in(items.items[i]);
-        }
-        return n;
-    }
-
     int insert(const made& of) {
         lath_item item{of.at, 1, given(of.value.word())};
         return lath_index_insert_item(native(), &item, nullptr);
@@ -288,9 +410,9 @@ public:
                                      nullptr);
     }
     int erase(code at, word& old) {
-        taken_item<word> was;
-        int error = lath_index_erase_item(native(), at, &was.item);
-        old = was.value();
+        found was;
+        const int error = this->item(lath_index_erase_item, at, was);
+        old = was.word;
         return error;
     }
     int erase_if(code at, const word& expected) {
@@ -300,47 +422,9 @@ public:
     std::uint64_t erase_range(code first, const code* end) {
         if (end && *end <= first)
             return 0;
-        lath_item_fn each = direct ? nullptr : retire_each;
-        if (first == 0 && !end)
-            return static_cast<std::uint64_t>(lath_index_clear(native(), each, this));
-        std::uint64_t size = (end ? *end : 0) - first;
-        return static_cast<std::uint64_t>(
-            lath_index_erase_range(native(), first, size, each, this));
+        return first || end ? this->erase_sized(first, (end ? *end : 0) - first)
+                            : this->erase_all();
     }
-    // Excludes all other calls.
-    void clear() {
-        lath_index_clear(native(), direct ? nullptr : keep_each, this);
-        values_.destroy_all();
-    }
-    std::uint64_t count() const { return lath_index_count(native()); }
-    // How many entries are before at: with LATH_RANKS, else -EINVAL.
-    std::int64_t rank(code at) const { return lath_index_rank(native(), at); }
-    bool select(std::uint64_t rank, found& f) const {
-        taken_item<word> to;
-        if (lath_index_select(native(), rank, &to.item) != 0)
-            return false;
-        f = {to.item.key, to.value()};
-        return true;
-    }
-    int verify() const { return lath_index_verify(native(), 6, nullptr, 0); }
-
-    static constexpr std::size_t step = 256; // elements of a batch per call of the index
-
-private:
-    static void retire_each(void* self, const lath_item* item) {
-        if constexpr (!direct)
-            static_cast<word_table*>(self)->values_.retire(item->value);
-    }
-    static void keep_each(void* self, const lath_item* item) {
-        if constexpr (!direct)
-            static_cast<word_table*>(self)->values_.keep(item->value);
-    }
-    static void end_each(void* self, const lath_item* item) {
-        if constexpr (!direct)
-            static_cast<word_table*>(self)->values_.end(item->value);
-    }
-
-    mutable lath_index list_;
 };
 
 // Keys are bytes, which the boxes have.
@@ -352,29 +436,32 @@ using bytes_record = record<
     std::conditional_t<std::is_same_v<bytes_code<K>, std::string_view>, no_code, bytes_code<K>>>;
 
 template <typename K, typename V, bool Down>
-class byte_table : public table_base<K, V, value_words<bytes_record<K, V>, false>> {
+class byte_table : public table_base<value_words<bytes_record<K, V>, false>>,
+                   public point_entries<K, V, byte_table<K, V, Down>> {
     using stored = bytes_record<K, V>;
     using words = value_words<stored, false>;
-    using base = table_base<K, V, words>;
+    using base = table_base<words>;
+    using points = point_entries<K, V, byte_table>;
     using base::error_;
     using base::rcu_;
     using base::values_;
 
 public:
-    using base::entry_of;
     using typename base::found;
-    using typename base::key_arg;
     using typename base::word;
+    using typename points::entry;
+    using typename points::key_arg;
     using code = bytes_code<K>;
     using gone = removed<V, stored, false>;
+    using reader = detail::reader;
+    static constexpr bool direct = false, copies = false;
+    using reference = const entry&;
 
     explicit byte_table(const config& how) : base(how) {
         const lath_bytes_records records{key_of_box, nullptr, 0};
         if (values_.ready())
             error_ = lath_bytes_init(native(), &records, &how);
     }
-    byte_table(const byte_table&) = delete;
-    byte_table& operator=(const byte_table&) = delete;
     ~byte_table() {
         if (error_)
             return;
@@ -386,10 +473,11 @@ public:
     lath_bytes* native() const { return &set_; }
 
     static code code_of(key_arg key) { return key_code<K>::encode(key); }
-    static bool precedes(key_arg a, key_arg b) {
-        const code first = code_of(a), second = code_of(b);
-        return precedes_bytes(view_of(first), view_of(second));
+    static bool precedes(const code& a, const code& b) {
+        return Down ? view_of(b) < view_of(a) : view_of(a) < view_of(b);
     }
+    static const entry& entry_of(const found& f) { return words::show(f.word).entry; }
+    static decltype(auto) code_in(const found& f) { return bytes_in(f.word); }
     static const V& value_of(word of) { return words::show(of).entry.second; }
     template <typename Fn>
     static decltype(auto) with_entry(const found& f, Fn&& fn) {
@@ -399,13 +487,12 @@ public:
     struct made {
         typename words::made value;
         explicit operator bool() const { return static_cast<bool>(value); }
-        found shown() const { return {0, value.word()}; }
+        found shown() const { return {0, 0, value.word()}; }
     };
     template <typename... Args>
     made make(Args&&... args) {
         return {values_.make(std::forward<Args>(args)...)};
     }
-    static code code_in(const made& entry) { return code_of(entry_of(entry.shown()).first); }
     bool get(const code& at, found& to) const {
         lath_bytes_key key = bytes_of(at);
         return lath_bytes_get(native(), &key, &to.word) != 0;
@@ -422,34 +509,21 @@ public:
             each(i, found_words[i] != 0, found_words[i]);
     }
     bool seek(const code* from, bool back, bool behind, found& f) const {
-        lath_bytes_key key{};
-        if (from)
-            key = bytes_of(*from);
-        unsigned flags = 0;
-        if (back != Down)
-            flags |= LATH_BYTES_BACK;
-        if (behind)
-            flags |= LATH_BYTES_BEHIND;
-        return lath_bytes_scan(native(), from ? &key : nullptr, flags, &f.word, 1) == 1;
+        return scan_words(from, back, behind, &f.word, 1) == 1;
     }
     struct run {
         static constexpr std::size_t most = 16;
         std::array<word, most> words;
-        found at(std::size_t i) const { return {0, words[i]}; }
-        void put(const found& f) { words[0] = f.word; }
+        found at(std::size_t i) const { return {0, 0, words[i]}; }
+        void put(std::size_t i, const found& f) { words[i] = f.word; }
         void copy(const run& from, std::size_t n) {
             std::copy_n(from.words.begin(), n, words.begin());
         }
     };
     std::size_t scan(const code* from, bool back, bool behind, const code* stop, run& to,
                      std::size_t n) const {
-        lath_bytes_key key{};
-        if (from)
-            key = bytes_of(*from);
-        const unsigned flags = (back != Down ? unsigned{LATH_BYTES_BACK} : 0) |
-                               (from && behind ? unsigned{LATH_BYTES_BEHIND} : 0);
-        n = lath_bytes_scan(native(), from ? &key : nullptr, flags, to.words.data(), n);
-        while (stop && n && before(to.at(n - 1), *stop) == back)
+        n = scan_words(from, back, behind, to.words.data(), n);
+        while (stop && n && precedes(code_in(to.at(n - 1)), *stop) == back)
             n--;
         if (back)
             std::reverse(to.words.begin(), to.words.begin() + static_cast<std::ptrdiff_t>(n));
@@ -473,7 +547,7 @@ public:
     std::uint64_t erase_range(const code& first, const code* end) {
         std::uint64_t n = 0;
         reader inside(rcu_); // what has been found is not freed before it is erased
-        for (found f; seek(&first, false, false, f) && (!end || before(f, *end));)
+        for (found f; seek(&first, false, false, f) && (!end || precedes(code_in(f), *end));)
             if (lath_bytes_erase_if(native(), f.word, nullptr) == 0) {
                 values_.retire(f.word);
                 n++;
@@ -504,6 +578,15 @@ public:
     static constexpr std::size_t step = 64;
 
 private:
+    std::size_t scan_words(const code* from, bool back, bool behind, word* to,
+                           std::size_t n) const {
+        lath_bytes_key key{};
+        if (from)
+            key = bytes_of(*from);
+        const unsigned flags = (back != Down ? unsigned{LATH_BYTES_BACK} : 0) |
+                               (from && behind ? unsigned{LATH_BYTES_BEHIND} : 0);
+        return lath_bytes_scan(native(), from ? &key : nullptr, flags, to, n);
+    }
     template <typename Bytes>
     static lath_bytes_key bytes_of(const Bytes& bytes) {
         return {std::data(bytes), std::size(bytes), 0};
@@ -516,12 +599,6 @@ private:
             return code_of(words::show(box).entry.first);
         else
             return (words::show(box).code);
-    }
-    static bool before(const found& f, const code& end) {
-        return precedes_bytes(view_of(bytes_in(f.word)), view_of(end));
-    }
-    static bool precedes_bytes(std::string_view a, std::string_view b) {
-        return Down ? b < a : a < b;
     }
     static void key_of_box(void* /*ctx*/, std::uint64_t box, lath_bytes_key* key) {
         *key = bytes_of(bytes_in(box));
