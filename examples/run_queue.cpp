@@ -3,7 +3,7 @@
 // Cooperative tasks on lathwork::run_queue: producers and a consumer share a mailbox, take turns,
 // and an urgent task overtakes everybody. Nothing is allocated by the queue. The program checks its
 // own result.
-#include <lathwork/cxx/run_queue.hpp>
+#include <lathwork/cxx/split_list.hpp>
 
 #include <cstdio>
 #include <cstdlib>

@@ -128,6 +128,10 @@ LATH_API size_t lath_rcu_single_step(size_t most);
 /* The same for lath_rcu_auto: for a program that cannot wait, in drain(), for a section that may
  * last for ever. */
 LATH_API size_t lath_rcu_step(size_t most);
+/* Calls func(head) in the library's thread, soon, outside of every call and section: it may wait
+ * for readers, and take locks of the program's: nothing waits for it. If no thread can be started
+ * it waits for the next call. */
+LATH_API void lath_rcu_later(struct lath_rcu_head *head, void (*func)(struct lath_rcu_head *head));
 /* If the calling thread ends in a section, now or later, that stays open for ever: for a language
  * whose references may outlive their thread. Without this call it ends with its thread. */
 LATH_API void lath_rcu_keep_open(void);

@@ -94,6 +94,8 @@ static bool go_on_waiting(unsigned int *rounds)
 		      stderr);
 		abort();
 	}
+	if (unlikely(lath_self.worker && lath_retire_ended()))
+		return false; /* a thread in exit() may wait for what the worker runs */
 	if (likely(!lath_self.exiting) ||
 	    (!lath_self.nesting && *rounds < 500 && !lath_retire_ended())) {
 		lath_nap((*rounds)++);
@@ -134,7 +136,7 @@ static struct queue worked, stepped; /* of lath_rcu_auto and of lath_rcu_single 
 #define MANY 64
 #define GATHER_MANY 1000000
 
-/* A futex. The worker sleeps only while `worked.retired` is empty. */
+/* A futex. The worker sleeps only while `worked.retired` and `later` are empty. */
 enum { NO_WORKER, AWAKE, ASLEEP };
 static u32 worker;
 
@@ -248,8 +250,29 @@ size_t lath_rcu_step(size_t most)
 	return step(&worked, most);
 }
 
+/* The worker alone takes from `later`, one at a time: what it has not taken is there after a
+ * fork. */
+static struct lath_rcu_head *later; /* a stack; any thread pushes */
+
+static void run_later(void)
+{
+	struct lath_rcu_head *head;
+
+	while ((head = smp_load_acquire(&later)) && !lath_retire_ended())
+		if (__atomic_compare_exchange_n(&later, &head, head->next, false, __ATOMIC_ACQUIRE,
+						__ATOMIC_RELAXED))
+			head->func(head);
+}
+
+static bool has_work(void)
+{
+	return __atomic_load_n(&worked.retired, __ATOMIC_SEQ_CST) ||
+	       (__atomic_load_n(&later, __ATOMIC_SEQ_CST) && !lath_retire_ended());
+}
+
 static void *work(void *unused)
 {
+	size_t ran;
 	u32 asleep;
 
 	(void)unused;
@@ -257,12 +280,14 @@ static void *work(void *unused)
 	for (;;) {
 		/* one grace period for many objects costs as much as for one; but what waits is
 		 * memory that the program has to do without */
-		lath_rest(reclaim(&worked) < MANY ? GATHER : GATHER_MANY);
-		if (READ_ONCE(worked.retired))
+		ran = reclaim(&worked);
+		run_later();
+		lath_rest(ran < MANY ? GATHER : GATHER_MANY);
+		if (has_work())
 			continue;
 		__atomic_store_n(&worker, ASLEEP, __ATOMIC_SEQ_CST);
 		asleep = ASLEEP;
-		if (__atomic_load_n(&worked.retired, __ATOMIC_SEQ_CST)) /* pairs with retire */
+		if (has_work()) /* pairs with push */
 			__atomic_compare_exchange_n(&worker, &asleep, AWAKE, false,
 						    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 		while (READ_ONCE(worker) == ASLEEP)
@@ -304,25 +329,31 @@ static __attribute__((noinline)) void wake_worker(void)
 		WRITE_ONCE(worker, NO_WORKER);
 }
 
-static void push(struct queue *queue, struct lath_rcu_head *head,
+static void push(struct lath_rcu_head **stack, struct lath_rcu_head *head,
 		 void (*func)(struct lath_rcu_head *head))
 {
-	struct lath_rcu_head *last = READ_ONCE(queue->retired);
+	struct lath_rcu_head *last = READ_ONCE(*stack);
 
 	LATH_ASSERT(func);
 	head->func = func;
 	do
 		WRITE_ONCE(head->next,
 			   last); /* optimistic readers may load the word that `next` overlays */
-	while (!__atomic_compare_exchange_n(&queue->retired, &last, head, true, __ATOMIC_SEQ_CST,
+	while (!__atomic_compare_exchange_n(stack, &last, head, true, __ATOMIC_SEQ_CST,
 					    __ATOMIC_RELAXED));
+	if (stack != &stepped.retired &&
+	    unlikely(__atomic_load_n(&worker, __ATOMIC_SEQ_CST) != AWAKE)) /* pairs with work */
+		wake_worker();
 }
 
 static void retire(struct lath_rcu_head *head, void (*func)(struct lath_rcu_head *head))
 {
-	push(&worked, head, func);
-	if (unlikely(__atomic_load_n(&worker, __ATOMIC_SEQ_CST) != AWAKE)) /* pairs with work */
-		wake_worker();
+	push(&worked.retired, head, func);
+}
+
+void lath_rcu_later(struct lath_rcu_head *head, void (*func)(struct lath_rcu_head *head))
+{
+	push(&later, head, func);
 }
 
 static void drain(void)
@@ -334,7 +365,7 @@ static void drain(void)
 
 static void retire_for_step(struct lath_rcu_head *head, void (*func)(struct lath_rcu_head *head))
 {
-	push(&stepped, head, func);
+	push(&stepped.retired, head, func);
 }
 
 static void drain_stepped(void)

@@ -152,29 +152,6 @@ TEST_CASE_TEMPLATE("what iterators show stays until they move, also behind the m
 }
 
 // Unless the library's thread has begun to look after them: then a later call does.
-TEST_CASE_TEMPLATE("a call that removes many destroys them", Map, by_number, by_text) {
-    counted::alive = 0;
-    Map m;
-    int in_one = 0, by_if = 0;
-    for (int round = 0; round < 100 && !(in_one && by_if); round++) {
-        for (int i = 0; i < 1000; i++)
-            m.try_emplace(key<Map>(i), i);
-        CHECK(m.erase_range(key<Map>(0), key<Map>(9)) > 1);
-        in_one += counted::alive == static_cast<int>(m.size());
-        CHECK(std::erase_if(m, [](const auto& e) { return e.second.number % 2; }) > 0);
-        by_if += counted::alive == static_cast<int>(m.size());
-    }
-#ifdef LATH_FEW_STEPS // the calls are so slow that the library's thread may always come first
-    for (int tries = 0; tries < 10000 && counted::alive != static_cast<int>(m.size()); tries++) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-        std::erase_if(m, [](const auto& /*entry*/) { return false; });
-    }
-    CHECK(counted::alive == static_cast<int>(m.size()));
-#else
-    CHECK((in_one && by_if));
-#endif
-}
-
 TEST_CASE_TEMPLATE("of threads that update one key none is lost", Map,
                    point_map<std::uint64_t, int>, point_map<std::uint64_t, std::string>,
                    point_map<std::string, int>) {

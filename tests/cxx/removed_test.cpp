@@ -10,9 +10,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 using namespace lathwork;
@@ -120,40 +123,56 @@ TEST_CASE_TEMPLATE("a map in a map in a map", Tag, tag_range, tag_point, tag_int
     CHECK(last_will::alive == 0);
 }
 
-TEST_CASE_TEMPLATE("the user's threads destroy values", Tag, tag_range, tag_point, tag_interval) {
-    std::atomic<int> elsewhere = 0, here = 0;
-    const auto me = std::this_thread::get_id();
-    {
-        typename Tag::template in<will> map;
-        for (std::uint64_t i = 0; i < 1000; ++i) {
-            auto w = std::make_shared<last_will>(
-                [&] { ++(std::this_thread::get_id() == me ? here : elsewhere); });
-            CHECK(map.add(i, w) == 0);
-            if (i < 500)
-                CHECK(map.remove(i, w));
+TEST_CASE_TEMPLATE("the library's thread destroys what left, without a further call", Tag, tag_range,
+                   tag_point, tag_interval) {
+    static std::atomic<std::uint64_t> elsewhere, here;
+    static std::mutex lock; // which the removing thread has
+    static std::thread::id me;
+    struct locks_at_end {
+        std::uint64_t id;
+        bool living;
+        locks_at_end(std::uint64_t i, bool lives) : id(i), living(lives) {}
+        locks_at_end(locks_at_end&& o) noexcept : id(o.id), living(std::exchange(o.living, false)) {}
+        ~locks_at_end() {
+            if (!living)
+                return;
+            std::lock_guard wait(lock);
+            ++(std::this_thread::get_id() == me ? here : elsewhere);
         }
-        map.drain();
-        CHECK(here == 500);
+        bool operator==(const locks_at_end& o) const { return id == o.id; }
+    };
+    elsewhere = here = 0;
+    me = std::this_thread::get_id();
+    {
+        typename Tag::template in<locks_at_end> map;
+        std::unique_lock hold(lock);
+        for (std::uint64_t i = 0; i < many; ++i) {
+            CHECK(map.add(i, {i, true}) == 0);
+            if (i >= 500)
+                CHECK(map.remove(i, {i, false}));
+        }
+        hold.unlock();
+        for (int wait = 0; wait < 10000 && elsewhere < many - 500; wait++)
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        CHECK((here == 0 && elsewhere == many - 500));
     }
-    CHECK(here == 1000);
-    CHECK(elsewhere == 0);
+    CHECK((here == 500 && elsewhere == many - 500));
 }
 
-TEST_CASE_TEMPLATE("removals destroy what earlier ones removed", Tag, tag_range, tag_point,
-                   tag_interval) {
-    typename Tag::template in<will> map;
-    int most = 0;
-    for (std::uint64_t i = 0; i < many; ++i) {
-        will w = nothing_more();
-        CHECK(map.add(i, w) == 0);
-        CHECK(map.remove(i, w));
-        most = std::max<int>(most, last_will::alive);
-        if (i % 1000 == 999)
-            lath_rcu_auto.drain();
+TEST_CASE("a flavour without a thread: a later change destroys what no reader sees") {
+    config how = default_config();
+    how.rcu = &lath_rcu_single;
+    point_map<std::uint64_t, will> map(how);
+    CHECK((map.insert(1, nothing_more()) && map.insert(2, nothing_more())));
+    {
+        read_section inside(map);
+        CHECK(map.erase(1));
+        CHECK(lath_rcu_single_step(SIZE_MAX) == 0);
     }
-    CHECK(most < 10000);
-    map.drain();
-    CHECK(last_will::alive == 0);
+    CHECK(lath_rcu_single_step(SIZE_MAX) == 1);
+    CHECK(last_will::alive == 2);
+    CHECK(map.erase(2));
+    CHECK(last_will::alive == 1);
 }
 
 TEST_CASE("a destructor removes from its own map: a long chain") {

@@ -2,7 +2,7 @@
 //
 // intrusive_split_list and run_queue against std::deque: random operations where the position
 // counters wrap around, iterator laws, what a scan's body may do, kinds of elements, no allocation.
-#include <lathwork/cxx/run_queue.hpp>
+#include <lathwork/cxx/split_list.hpp>
 
 #include <doctest/doctest.h>
 

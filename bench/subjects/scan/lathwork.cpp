@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 #include "scan_subject.hpp"
 
-#include <lathwork/cxx/run_queue.hpp>
+#include <lathwork/cxx/split_list.hpp>
 
 namespace lathbench {
 

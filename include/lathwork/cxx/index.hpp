@@ -166,7 +166,6 @@ protected:
         if (!in || in->item(lath_index_erase_item, first, f) != 0)
             return false;
         in->values().retire(f.word);
-        in->values().destroy_some();
         return true;
     }
     // out[i] = show(the item that covers points[i]), or nothing. Returns how many there were.
@@ -389,7 +388,6 @@ public:
         do
             error = try_update(*in, point, change);
         while (error == -EAGAIN);
-        in->values().destroy_some();
         return {error};
     }
     // Cut the range that covers `at`; the right part starts there and has `value`:
@@ -420,10 +418,8 @@ public:
         };
         table* in = changes();
         int error = in ? in->item(both, at, gone) : -ENOENT;
-        if (error == 0) {
+        if (error == 0)
             in->values().retire(gone.word);
-            in->values().destroy_some();
-        }
         asked.rethrow();
         return {error};
     }
@@ -443,11 +439,7 @@ public:
     }
     size_type remove_overlapping(range where) {
         table* in = changes();
-        if (!in || !where.size)
-            return 0;
-        const size_type n = in->erase_sized(where.key, where.size);
-        in->values().destroy_some(true);
-        return n;
+        return in && where.size ? in->erase_sized(where.key, where.size) : 0;
     }
     // Removes the range that starts at first and moves its value out. If values are in boxes it
     // waits for the readers: not in a section.
@@ -511,7 +503,6 @@ private:
         table* in = changes();
         if (!in || in->item(out_of, at, old) != 0)
             return {};
-        in->values().destroy_some();
         return removed_value(old.word);
     }
 };

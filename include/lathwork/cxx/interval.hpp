@@ -154,6 +154,7 @@ class interval_map : public detail::container<detail::interval_table<T>, detail:
     using words = detail::interval_words<T>;
     using table = detail::interval_table<T>;
     using base = detail::container<table, detail::interval_config>;
+    using base::changes;
     using base::get;
     using base::how_;
     using base::inserts;
@@ -190,27 +191,21 @@ public:
     }
     // Erases one interval with these bounds and an equal value. Returns whether there was one.
     bool erase(std::uint64_t first, std::uint64_t end, const T& value) {
-        table* in = get();
+        table* in = changes();
         if (!in)
             return false;
         if constexpr (words::direct) {
             lath_interval item{first, end, detail::pack(value)};
             return lath_intervals_erase(in->native(), &item) == 0;
         } else {
-            bool found = erase_boxed(*in, first, end, value);
-            in->values().destroy_some();
-            return found;
+            return erase_boxed(*in, first, end, value);
         }
     }
     // As lath_intervals_clear(): those that other threads insert meanwhile may stay. Returns the
     // number of those that it erased.
     std::uint64_t clear() {
-        table* in = get();
-        if (!in)
-            return 0;
-        const std::uint64_t n = in->clear();
-        in->values().destroy_some(true);
-        return n;
+        table* in = changes();
+        return in ? in->clear() : 0;
     }
 
     // The intervals that cover a point / have a key in common with a range / lie within it.

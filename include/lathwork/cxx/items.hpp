@@ -40,6 +40,8 @@
 #include <type_traits>
 #include <utility>
 
+#include <unistd.h>
+
 #if defined(__SANITIZE_THREAD__)
 #define LATHWORK_TSAN 1
 #elif defined(__has_feature)
@@ -265,12 +267,11 @@ struct box {
     }
 };
 
-// The boxes of one container. A value is destroyed by a thread of the user's, in a later call that
-// removes one, in drain() or with the container; never in a callback of the RCU flavour, where ~T
-// could not wait for readers, as the end of a map within a map does.
+// The boxes of one container. A value that left it is destroyed when no reader can see it: by the
+// library's thread, outside of all its calls; of other flavours than lath_rcu_auto by a later call
+// that changes the container. Or by drain(), or with the container.
 //
-// Threads: make() and retire() may run beside all but the destructor; destroy_some() too, but not
-// in a section of the caller's if ~T waits for readers.
+// Threads: all but the destructor and end_one() may run beside one another.
 template <typename T>
 class removed_values {
     using box = detail::box<T>;
@@ -305,7 +306,7 @@ public:
         b->~box();
         give_back(b);
     }
-    // The container ends. Callbacks of retired boxes have run; boxes that iterators show are left.
+    // The container ends, and it has drained; boxes that iterators show are left.
     struct end {
         void operator()(removed_values* values) const {
             values->destroy_all();
@@ -337,14 +338,15 @@ public:
     static bool is_last(const box* b) { return b->holders.load(std::memory_order_acquire) == 1; }
     // The container does not have b any more, but readers may have found it.
     void retire(box* b) { reader::retire(rcu_, &b->head, after_grace_period); }
-    // Waits until no reader looks at b, which the container does not have any more.
+    // Waits until no reader looks at what the container does not have any more.
     void wait() { reader::wait(rcu_); }
     // Waits for the readers and destroys all that left the container before. Not in a section.
     void drain() {
         rcu_->drain();
         destroy_all();
     }
-    // No reader can find b any more: a later call destroys it, or the last iterator that shows it.
+    // No reader can find b any more: the library's thread, or a later call, destroys it, or the last
+    // iterator that shows it.
     void keep(box* b) {
         if (!is_last(b)) {
             users_.fetch_add(1, std::memory_order_relaxed);
@@ -355,67 +357,44 @@ public:
         lath_rcu_head* newest = unseen_.load(std::memory_order_relaxed);
         do
             b->head.next = newest;
-        while (!unseen_.compare_exchange_weak(newest, &b->head, std::memory_order_release,
-                                              std::memory_order_relaxed));
-    }
-
-    // Destroys some of the values that no reader looks at any more: more than one call removes, so
-    // they do not pile up, and few enough that the call's time has a bound. One thread at a time
-    // does so; the others need not wait for it, as the next call goes on. `many`: all of them, and
-    // those that the call has removed, if no reader is left.
-    void destroy_some(bool many = false) {
-        static thread_local unsigned calls = 0;
-        if (rcu_ == &lath_rcu_auto && (many || ++calls % at_once == 0) && !reader::inside())
-            while (lath_rcu_step(SIZE_MAX) && many) // waits for nothing
-                continue;
-        if (many && depth == 0)
-            return destroy_all();
-        if (!unseen_.load(std::memory_order_relaxed) && !list_.load(std::memory_order_relaxed))
-            return;
-        if (depth < deepest && !taken_.exchange(true, std::memory_order_acquire))
-            destroy_each(take(at_once));
-    }
-    // Destroys all that no reader looks at any more.
-    void destroy_all() {
-        for (;;) {
-            while (taken_.exchange(true, std::memory_order_acquire))
-                std::this_thread::yield();
-            lath_rcu_head* first = take(SIZE_MAX);
-            if (!first)
-                return;
-            destroy_each(first);
+        while (!unseen_.compare_exchange_weak(newest, &b->head));
+        if (rcu_ == &lath_rcu_auto && !asked_.exchange(true)) {
+            users_.fetch_add(1, std::memory_order_relaxed);
+            lath_rcu_later(&asks_.head, destroy_later);
         }
+    }
+    // A call that changes the container begins with this. What a destructor removes waits for the
+    // next one: a chain of values would use up the stack.
+    void destroy_some() {
+        if (rcu_ != &lath_rcu_auto && !depth)
+            destroy_each(unseen_.exchange(nullptr));
+    }
+    // Destroys all that no reader looks at any more, and waits for the library's thread, of which
+    // the child of a fork has none.
+    void destroy_all() {
+        while (lath_rcu_head* first = unseen_.exchange(nullptr))
+            destroy_each(first);
+        while (at_work_.load() == getpid() && !depth)
+            std::this_thread::yield();
     }
 
 private:
-    static constexpr std::size_t at_once = 64;
-    // destroy_some() does nothing within this many others of its thread: a chain of values that
-    // remove one another would use up the stack.
-    static constexpr unsigned deepest = 8;
-    static inline thread_local unsigned depth = 0;
+    static inline thread_local unsigned depth = 0; // of calls of destroy_each()
 
     static box* of(lath_rcu_head* head) { return reinterpret_cast<box*>(head); }
     static void after_grace_period(lath_rcu_head* head) {
         reader::retired();
         of(head)->owner->keep(of(head)); // the flavour does not use the head any more
     }
-    // The first boxes, at most this many. `taken_` is held before, and not after.
-    lath_rcu_head* take(std::size_t most) {
-        lath_rcu_head *rest = list_.load(std::memory_order_relaxed), *last = nullptr;
-        if (!rest)
-            rest = unseen_.exchange(nullptr, std::memory_order_acquire);
-        lath_rcu_head* first = rest;
-        for (std::size_t n = 0; n < most && rest; ++n) {
-            last = rest;
-            rest = rest->next;
-        }
-        if (last)
-            last->next = nullptr;
-        list_.store(rest, std::memory_order_relaxed);
-        taken_.store(false, std::memory_order_release);
-        return first;
+    static void destroy_later(lath_rcu_head* head) {
+        removed_values* self = reinterpret_cast<asking*>(head)->owner;
+        self->at_work_.store(getpid());
+        self->asked_.store(false);
+        self->destroy_each(self->unseen_.exchange(nullptr));
+        self->at_work_.store(0);
+        self->leave();
     }
-    // `taken_` is free: the destructor of a value may call the container.
+    // The destructor of a value may call the container.
     void destroy_each(lath_rcu_head* first) {
         ++depth;
         for (lath_rcu_head* next; first; first = next) {
@@ -438,11 +417,15 @@ private:
     const lath_allocator* allocator_;
     const lath_rcu* rcu_;
     std::atomic<lath_rcu_head*> unseen_{nullptr}; // a stack; callbacks push
-    std::atomic<lath_rcu_head*> list_{nullptr}; // taken out of unseen_; `taken_` held to change it
-    std::atomic<bool> taken_{false}; // a thread takes boxes out of list_
+    struct asking {
+        lath_rcu_head head; // first, as in a box
+        removed_values* owner;
+    } asks_{{}, this};
+    std::atomic<bool> asked_{false}; // the library's thread is to look at unseen_
+    std::atomic<pid_t> at_work_{0}; // it destroys what it has taken from there
     std::array<box*, 16> ending_{};
     std::size_t ended_ = 0;
-    std::atomic<std::size_t> users_{1}; // the container, and boxes that only iterators have
+    std::atomic<std::size_t> users_{1}; // the container, boxes that only iterators have, asks_
 };
 
 // What an index has for a value: a word, or several (lath_config.value_size), of which a lath_item
@@ -589,9 +572,8 @@ public:
         if constexpr (!Direct)
             boxes_->end_one(word ? box_of(word) : nullptr);
     }
-    // A call that may retire a value ends with this, outside sections.
-    void destroy_some(bool many = false) {
-        with_boxes([&](auto& boxes) { boxes.destroy_some(many); });
+    void destroy_some() {
+        with_boxes([&](auto& boxes) { boxes.destroy_some(); });
     }
     void destroy_all() {
         with_boxes([](auto& boxes) { boxes.destroy_all(); });
@@ -648,11 +630,8 @@ public:
     }
     ~removed() {
         if constexpr (!Direct)
-            if (there_) {
-                detail::removed_values<Stored>* owner = there_->owner;
-                owner->retire(there_);
-                owner->destroy_some();
-            }
+            if (there_)
+                there_->owner->retire(there_);
     }
 
     bool has_value() const { return static_cast<bool>(there_); }
@@ -667,9 +646,9 @@ public:
     }
     const V* operator->() const { return std::addressof(**this); }
     V value_or(V other) const { return has_value() ? **this : std::move(other); }
-    // Moves the value out, or copies it while an iterator shows it; one that only moves waits for
-    // the iterator to move on. It waits for the readers if the value is in a box: not in a section.
-    // There is a value.
+    // Moves the value out, or copies it while an iterator shows it; of one that only moves that is
+    // misuse, and the process ends. It waits for the readers if the value is in a box: not in a
+    // section. There is a value.
     V take() {
         if constexpr (Direct) {
             return *std::exchange(there_, {}); // NOLINT(bugprone-unchecked-optional-access)
@@ -677,23 +656,16 @@ public:
             there_->owner->wait();
             struct end { // V's constructor may throw
                 box* gone;
-                ~end() {
-                    if (detail::removed_values<Stored>::is_last(gone))
-                        gone->owner->destroy(gone);
-                    else
-                        gone->owner->keep(gone);
-                }
+                ~end() { gone->owner->keep(gone); }
             } after{std::exchange(there_, {})};
-            const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-            while (!detail::removed_values<Stored>::is_last(after.gone)) {
+            V& value = const_cast<V&>(detail::value_in<V>(after.gone->value));
+            if (!detail::removed_values<Stored>::is_last(after.gone)) {
                 if constexpr (std::is_copy_constructible_v<V>)
-                    return detail::value_in<V>(after.gone->value);
-                if (std::chrono::steady_clock::now() > until)
-                    detail::stop("lathwork: take() or extract() of a value that only moves, which "
-                                 "an iterator has shown for ten seconds");
-                std::this_thread::yield();
+                    return std::as_const(value);
+                detail::stop("lathwork: take() or extract() of a value that only moves, which an "
+                             "iterator shows");
             }
-            return std::move(const_cast<V&>(detail::value_in<V>(after.gone->value)));
+            return std::move(value);
         }
     }
 

@@ -40,7 +40,6 @@
 #define LATHWORK_CXX_POINT_MAP_HPP
 
 #include "lathwork/cxx/detail/container.hpp"
-#include "lathwork/cxx/detail/map_place.hpp"
 #include "lathwork/cxx/detail/table.hpp"
 
 #include <algorithm>
@@ -62,28 +61,139 @@ inline constexpr bool is_optional = false;
 template <typename T>
 inline constexpr bool is_optional<std::optional<T>> = true;
 
+// Where the value of a key is, or belongs: what map[key] returns. It is used at once: one that is
+// kept, `auto x = map[key]`, has no use that compiles.
+template <typename Map>
+class map_place {
+    using K = typename Map::key_type;
+    using V = typename Map::mapped_type;
+    template <typename T>
+    static constexpr bool another = !std::same_as<std::remove_cvref_t<T>, map_place>;
+    static constexpr bool is_tested = std::is_class_v<V> && std::constructible_from<bool, V>;
+    static constexpr bool counts = requires(V v) { v + 1; };
+
+public:
+    map_place(const map_place&) = delete;
+    // A copy of the value; V() is inserted if the key is not there. A reference into the map does
+    // not exist: other threads may erase the key at any time.
+    operator V() && { return read(); } // NOLINT(google-explicit-constructor): as a V& is one
+    explicit operator bool() && requires is_tested { return static_cast<bool>(read()); }
+    const V get() && { return read(); } // NOLINT(readability-const-return-type)
+    V operator->() && { return read(); }
+    decltype(auto) operator*() &&
+        requires requires(V v) { *v; }
+    {
+        return *read();
+    }
+    template <typename... Args>
+        requires std::invocable<const V&, Args...>
+    decltype(auto) operator()(Args&&... args) && {
+        const V fn = read();
+        return std::invoke(fn, std::forward<Args>(args)...);
+    }
+    // These throw std::bad_alloc without memory.
+    map_place&& operator=(V value) && {
+        must(map_.insert_or_assign(key_, std::move(value)));
+        return std::move(*this);
+    }
+    map_place&& operator=(map_place&& other) && { return std::move(*this) = other.read(); }
+    ~map_place() = default;
+    // One step each: of several threads that add, none is lost. A key that is not there has V().
+    map_place&& operator+=(const auto& by) && { return change(std::plus<>(), by); }
+    map_place&& operator-=(const auto& by) && { return change(std::minus<>(), by); }
+    map_place&& operator|=(const auto& by) && { return change(std::bit_or<>(), by); }
+    map_place&& operator&=(const auto& by) && { return change(std::bit_and<>(), by); }
+    map_place&& operator^=(const auto& by) && { return change(std::bit_xor<>(), by); }
+    map_place&& operator*=(const auto& by) && { return change(std::multiplies<>(), by); }
+    map_place&& operator/=(const auto& by) && { return change(std::divides<>(), by); }
+    map_place&& operator%=(const auto& by) && { return change(std::modulus<>(), by); }
+    map_place&& operator<<=(const auto& by) && {
+        return change([](const V& v, const auto& n) { return v << n; }, by);
+    }
+    map_place&& operator>>=(const auto& by) && {
+        return change([](const V& v, const auto& n) { return v >> n; }, by);
+    }
+    map_place&& operator++() && requires counts { return change(std::plus<>(), 1); }
+    map_place&& operator--() && requires counts { return change(std::minus<>(), 1); }
+    // These return the value before the step.
+    V operator++(int) && requires counts { return before(1); }
+    V operator--(int) && requires counts { return before(-1); }
+    friend bool operator==(map_place&& a, map_place&& b) { return a.read() == b.read(); }
+    template <typename U>
+        requires(another<U> && !std::is_arithmetic_v<V>)
+    friend bool operator==(map_place&& a, const U& b) {
+        return a.read() == b;
+    }
+    friend auto operator<=>(map_place&& a, map_place&& b)
+        requires std::three_way_comparable<V>
+    {
+        return a.read() <=> b.read();
+    }
+    template <typename U>
+        requires(another<U> && !std::is_arithmetic_v<V>)
+    friend auto operator<=>(map_place&& a, const U& b) -> decltype(std::declval<V>() <=> b) {
+        return a.read() <=> b;
+    }
+    // Of texts and the like; numbers convert.
+    template <typename U>
+        requires(std::is_class_v<V>)
+    friend V operator+(map_place&& a, U&& b) {
+        if constexpr (another<U>)
+            return a.read() + std::forward<U>(b);
+        else
+            return a.read() + b.read();
+    }
+    friend void swap(map_place&& a, map_place&& b) {
+        V was = a.read();
+        std::move(a) = b.read();
+        std::move(b) = std::move(was);
+    }
+    template <typename Out>
+    friend auto operator<<(Out& out, map_place&& at) -> decltype(out << std::declval<const V&>()) {
+        return out << at.read();
+    }
+    template <typename In>
+    friend auto operator>>(In& in, map_place&& at) -> decltype(in >> std::declval<V&>()) {
+        V value = at.read();
+        in >> value;
+        std::move(at) = std::move(value);
+        return in;
+    }
+
+private:
+    friend Map;
+    map_place(Map& map, K&& key) : map_(map), key_(std::move(key)) {}
+    V read() const {
+        auto in = map_.try_emplace(key_);
+        if (in.error != -EEXIST)
+            must(in);
+        return in.first->second;
+    }
+    map_place&& change(auto op, const auto& by) {
+        auto fn = [&](const V& v) { return static_cast<V>(op(v, by)); };
+        must(map_.update(key_, fn, fn(V())));
+        return std::move(*this);
+    }
+    // The value before `by` was added to it.
+    V before(int by) {
+        std::optional<V> old;
+        auto change = [&](const V& v) { return static_cast<V>(old.emplace(v) + by); };
+        auto absent = [&](auto& to) { return Map::make(to, key_, change(V())); };
+        must(map_.update_entry(key_, change, absent, -ENOMEM));
+        return *std::move(old);
+    }
+    Map& map_;
+    K key_;
+};
+
 } // namespace detail
 
 // What an insertion did; `auto [at, fresh] = map.insert(...)`. `first` shows the entry of the key;
-// it is at the end if there is an error other than -EEXIST. `old`: the value that another replaced.
+// it is at the end if there is an error other than -EEXIST. `second`: whether there is a new entry.
+// `old`: the value that another replaced.
 template <typename It, typename Old>
-struct insertion : result {
-    It first{};
-    bool second = false; // whether there is a new entry
+struct insertion : result, std::pair<It, bool> {
     Old old{};
-    operator std::pair<It, bool>() const { return {first, second}; } // NOLINT(google-explicit-*)
-    template <std::size_t I>
-    std::tuple_element_t<I, std::pair<It, bool>>& get() & {
-        return std::get<I>(std::tie(first, second));
-    }
-    template <std::size_t I>
-    std::tuple_element_t<I, std::pair<It, bool>> get() && {
-        return std::move(std::get<I>(std::tie(first, second)));
-    }
-    template <std::size_t I>
-    const std::tuple_element_t<I, std::pair<It, bool>>& get() const& {
-        return std::get<I>(std::tie(first, second));
-    }
 };
 
 // A key and a value that are in no map: what extract() hands back.
@@ -309,9 +419,7 @@ public:
 
     // ---- changing ----
 
-    inserted insert(const value_type& entry) { return add(entry); }
-    inserted insert(value_type&& entry) { return add(std::move(entry)); }
-    template <typename Pair>
+    template <typename Pair = value_type>
         requires std::constructible_from<std::pair<K, V>, Pair&&>
     inserted insert(Pair&& entry) {
         return add(std::forward<Pair>(entry));
@@ -352,7 +460,7 @@ public:
     template <typename... Args>
     inserted try_emplace(key_arg key, Args&&... args) {
         if (iterator at = find(key))
-            return {{-EEXIST}, std::move(at)};
+            return {{-EEXIST}, {std::move(at), false}};
         return try_add(key, std::forward<Args>(args)...);
     }
     // Gives key this value, whether it is there or not, at one moment: 0 | -ENOMEM | -E2BIG
@@ -379,7 +487,6 @@ public:
         table* in = changes();
         if (!in || in->erase(in->code_of(key), old) != 0)
             return {};
-        in->values().destroy_some();
         return removed_value(old);
     }
     // Erases the key that the iterator shows, and returns an iterator to the next entry.
@@ -407,10 +514,9 @@ public:
     size_type erase_if(Fn&& gone) {
         size_type n = 0;
         std::optional<K> from;
-        while (get() && erase_next_if(from, gone, n))
-            get()->values().destroy_some();
-        if (get())
-            get()->values().destroy_some(true);
+        while (table* in = changes())
+            if (!erase_next_if(*in, from, gone, n))
+                break;
         return n;
     }
     // Erases a key and moves its value out. If values are in boxes it waits for the readers: not in
@@ -510,9 +616,8 @@ private:
     friend place;
     // One step of erase_if(), at the first key behind `from`. Returns whether there is one.
     template <typename Fn>
-    bool erase_next_if(std::optional<K>& from, Fn& gone, size_type& n) {
+    bool erase_next_if(table& in, std::optional<K>& from, Fn& gone, size_type& n) {
         found f;
-        table& in = *get();
         detail::reader inside(this->rcu());
         if (from) {
             const code behind = table::code_of(*from);
@@ -526,7 +631,6 @@ private:
             return static_cast<bool>(gone(key, value));
         });
         if (erases && in.erase_if(table::code_of(*from), f.word) == 0) {
-            detail::own_changes++;
             in.values().retire(f.word);
             n++;
         }
@@ -587,13 +691,12 @@ private:
             if (!done.second)
                 done.old = removed_value(old);
         }
-        to.values().destroy_some();
         return done;
     }
     // A change of this thread: there is a table, or an error.
     inserted begun() {
         table* to = inserts();
-        return {{to ? 0 : this->no_table()}, iterator(to, {})};
+        return {{to ? 0 : this->no_table()}, {iterator(to, {}), false}};
     }
     // One try of update_entry(): -EAGAIN: another thread was faster.
     template <typename Fn, typename Absent>
@@ -638,7 +741,6 @@ private:
         do
             done.error = try_update(*in, at, key, change, absent, no_value);
         while (done.error == -EAGAIN);
-        in->values().destroy_some();
         return done;
     }
     // Without an end: to the last one.
@@ -646,16 +748,11 @@ private:
         table* in = changes();
         if (!in)
             return 0;
-        size_type n;
         const code from = table::code_of(first);
-        if (end) {
-            const code to = table::code_of(*end);
-            n = in->erase_range(from, &to);
-        } else {
-            n = in->erase_range(from, nullptr);
-        }
-        in->values().destroy_some(true);
-        return n;
+        if (!end)
+            return in->erase_range(from, nullptr);
+        const code to = table::code_of(*end);
+        return in->erase_range(from, &to);
     }
 };
 
@@ -670,7 +767,7 @@ point_map(It, End) -> point_map<std::remove_const_t<typename std::iter_value_t<I
 } // namespace lathwork
 
 template <typename It, typename Old>
-struct std::tuple_size<lathwork::insertion<It, Old>> : std::integral_constant<std::size_t, 2> {};
+struct std::tuple_size<lathwork::insertion<It, Old>> : std::tuple_size<std::pair<It, bool>> {};
 template <std::size_t I, typename It, typename Old>
 struct std::tuple_element<I, lathwork::insertion<It, Old>>
     : std::tuple_element<I, std::pair<It, bool>> {};

@@ -204,6 +204,24 @@ public:
         return *element;
     }
 
+    // The inner loop of a cooperative scheduler: pops up to `budget` elements and calls body with
+    // each, until the list is empty or body returns false. body may push others and its own element,
+    // may free it, and may call run(). Returns how many ran. If body throws, its element has left.
+    template <class Body>
+        requires std::invocable<Body&, T&>
+    constexpr size_type run(Body body, size_type budget = std::numeric_limits<size_type>::max()) {
+        size_type ran = 0;
+        while (ran < budget && !empty()) {
+            T& task = pop_front();
+            ++ran;
+            if constexpr (std::is_void_v<std::invoke_result_t<Body&, T&>>)
+                std::invoke(body, task);
+            else if (!std::invoke(body, task))
+                break;
+        }
+        return ran;
+    }
+
     // Forgets the elements, O(1).
     constexpr void clear() noexcept { head_ = tail_; }
 
@@ -377,6 +395,10 @@ private:
     template <class Element, class Visit>
     LATH_SPLIT_LIST_INLINE constexpr T* walk(Visit visit) const;
 };
+
+// The queue of a scheduler: F = 32 lanes take 528 bytes; with tasks of 5 ns and more, 8 do as well.
+template <class Task, Task* Task::* Next, unsigned F = 32, class Policy = split_list_policy>
+using run_queue = intrusive_split_list<Task, F, Next, Policy>;
 
 // A forward iterator one step ahead of what it shows: the cursor of the current lane has already
 // been moved on, so that the element shown may be freed.

@@ -1,31 +1,343 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// lathwork/cxx/detail/container.hpp - what the containers have in common: the table, which is made
-// when it is needed, iterators, looking.
+// lathwork/cxx/detail/container.hpp - what the containers have in common: iterators, views, the table,
+// which is made when it is needed, looking.
 //
 // index.hpp, point_map.hpp and interval.hpp include it; a program has no reason to do so itself.
 //
-//   lathwork::range_set ranges;
-//   for (lathwork::range where : ranges.overlapping(0, 100))
-//       use(where.first(), where.end());
+//   for (const auto& [key, value] : map.within(10, 20)) // a view_of<item_iterator>
+//       use(key, value);
+//   auto last = std::prev(map.end());
 //
 // Errors: error() says why there is no table.
 #ifndef LATHWORK_CXX_DETAIL_CONTAINER_HPP
 #define LATHWORK_CXX_DETAIL_CONTAINER_HPP
 
-#include "lathwork/cxx/detail/iterator.hpp"
+#include "lathwork/cxx/items.hpp"
 
 #include <atomic>
 #include <cerrno>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <limits>
 #include <memory>
 #include <new>
+#include <optional>
+#include <ranges>
+#include <type_traits>
 #include <utility>
 
 namespace lathwork::detail {
+
+[[noreturn]] inline void step_beyond_the_end() { stop("lathwork: ++ of an iterator at the end"); }
+
+// it++ and it--.
+template <typename It>
+It step_after(It& it) {
+    It old = it;
+    ++it;
+    return old;
+}
+template <typename It>
+It step_back_after(It& it) {
+    It old = it;
+    --it;
+    return old;
+}
+
+// To algorithms older than std::ranges the iterators are input iterators: a second pass may see
+// other entries, and a vector that counts them first would not have room for all. For them there is
+// std::prev() and the like at the end of this file; what calls the library's own inside would do
+// nothing in libc++, so there it does not compile.
+#ifdef _LIBCPP_VERSION
+struct older_category : std::input_iterator_tag {
+    older_category() = delete;
+};
+#else
+using older_category = std::input_iterator_tag;
+#endif
+
+// Iterators that show what they have read, and so are not copied to look at another entry.
+template <typename It>
+concept reads_ahead = requires(It at) {
+    { at.step_back() } -> std::same_as<bool>;
+};
+
+// Calls of this thread that changed a container: an iterator that has read ahead before reads
+// again.
+inline constinit thread_local std::uint64_t own_changes = 0;
+
+// The entries that an iterator has read ahead, and which of them it shows: in place, or, if the
+// table says so, a copy. Holding: those in boxes stay while it has them. If the copy of an entry
+// throws, it is at the end.
+template <typename Table, typename Holding>
+class entries_ahead {
+    using entry = typename Table::entry;
+    using code = typename Table::code;
+    static constexpr bool copies = Table::copies;
+    static constexpr bool holds = Holding::value && Table::in_boxes && !copies;
+
+public:
+    static constexpr std::size_t most = Table::run::most;
+
+    entries_ahead() {} // NOLINT(modernize-use-equals-default): there is no entry yet
+    entries_ahead(const entries_ahead& other) { *this = other; }
+    entries_ahead(entries_ahead&& other) { // NOLINT(performance-noexcept-move-constructor)
+        *this = std::move(other);
+    }
+    // Copies the one that is shown.
+    entries_ahead& operator=(const entries_ahead& other) {
+        if (this == &other)
+            return *this;
+        clear();
+        if (other.at_end())
+            return *this;
+        run_.put(0, other.run_.at(other.at_));
+        if constexpr (copies)
+            copy_.emplace(*other.copy_);
+        became(1, 0);
+        return *this;
+    }
+    entries_ahead& operator=(entries_ahead&& other) { // NOLINT(performance-noexcept-move*)
+        if (this == &other)
+            return *this;
+        clear();
+        if constexpr (copies)
+            if (!other.at_end())
+                copy_.emplace(std::move(*other.copy_));
+        run_.copy(other.run_, other.count_);
+        at_ = std::exchange(other.at_, 0);
+        count_ = std::exchange(other.count_, 0);
+        return *this;
+    }
+    ~entries_ahead() { clear(); }
+
+    bool at_end() const { return at_ >= count_; }
+    // Not at the end; until it moves.
+    auto& shown() const {
+        if constexpr (copies)
+            return *copy_;
+        else
+            return Table::entry_of(run_.at(at_));
+    }
+    decltype(auto) shown_code() const { return Table::code_in(run_.at(at_)); }
+    void clear() {
+        if constexpr (holds)
+            for (std::uint32_t i = 0; i < count_; i++)
+                Table::release(run_.words[i]);
+        count_ = at_ = 0;
+    }
+    // Steps within what was read; returns whether it could.
+    bool next() {
+        const bool more = at_ + 1 < count_;
+        at_ += more;
+        return more && copied();
+    }
+    bool previous() {
+        const bool more = at_ < count_ && at_;
+        at_ -= more;
+        return more && copied();
+    }
+    // In a section: as scan() of the table; shows the one that is next to `at`.
+    void fill(const Table& from, const code* at, bool back, bool behind, const code* stop,
+              std::size_t n) {
+        clear();
+        n = from.scan(at, back, behind, stop, run_, n);
+        if (!n)
+            return;
+        if constexpr (Table::in_boxes)
+            for (std::size_t i = 0; i < n; i++)
+                Table::prefetch(run_.words[i]);
+        at_ = back ? static_cast<std::uint32_t>(n - 1) : 0;
+        copied();
+        became(static_cast<std::uint32_t>(n), at_);
+    }
+    // In a section, or where another holds it.
+    void show(const typename Table::found& f) {
+        clear();
+        run_.put(0, f);
+        copied();
+        became(1, 0);
+    }
+
+private:
+    bool copied() {
+        if constexpr (copies)
+            Table::copy_entry(run_.at(at_), copy_);
+        return true;
+    }
+    void became(std::uint32_t count, std::uint32_t at) {
+        if constexpr (holds)
+            for (std::uint32_t i = 0; i < count; i++)
+                Table::hold(run_.words[i]);
+        count_ = count;
+        at_ = at;
+    }
+
+    typename Table::run run_;
+    struct none {};
+    [[no_unique_address]] std::conditional_t<copies, std::optional<entry>, none> copy_;
+    std::uint32_t at_ = 0, count_ = 0; // the end: at_ == count_
+};
+
+// A position among the entries of a table that are at or behind `first` and before `end`. It shows
+// an entry as it was when it was read; what its own thread has changed since, it sees at the next
+// step. Holding: std::true_type: what it shows stays until it moves, whoever erases it; false_type:
+// to the end of the section that it was made in.
+template <typename Table, typename Holding>
+class item_iterator {
+    using K = typename Table::key_type;
+    using code = typename Table::code;
+    using ahead = entries_ahead<Table, Holding>;
+
+public:
+    using value_type = std::remove_const_t<typename Table::entry>;
+    using reference = typename Table::reference;
+    using pointer = decltype(std::addressof(std::declval<const ahead&>().shown()));
+    using difference_type = std::ptrdiff_t;
+    using iterator_concept = std::bidirectional_iterator_tag;
+    using iterator_category = older_category;
+    struct bounds {
+        std::optional<K> first, end;
+    };
+
+    item_iterator() {} // NOLINT(modernize-use-equals-default): `{}` would clear what is unused
+    // The end.
+    item_iterator(const Table* of, bounds within) : table_(of), within_(std::move(within)) {}
+
+    reference operator*() const { return ahead_.shown(); }
+    pointer operator->() const { return std::addressof(ahead_.shown()); }
+    // Whether it shows an entry.
+    explicit operator bool() const { return !at_end(); }
+    item_iterator& operator++() {
+        if (at_end())
+            step_beyond_the_end();
+        if (is_fresh() && ahead_.next())
+            return *this;
+        if constexpr (std::is_same_v<code, std::uint64_t>) {
+            const code at = ahead_.shown_code();
+            fill(&at, true);
+        } else {
+            const ahead before = std::move(ahead_); // which holds the code
+            const code& at = before.shown_code();
+            fill(&at, true);
+        }
+        return *this;
+    }
+    item_iterator operator++(int) { return step_after(*this); }
+    // Before the first entry it stays where it is.
+    item_iterator& operator--() {
+        step_back();
+        return *this;
+    }
+    // Returns whether there was an entry before.
+    bool step_back() {
+        if ((is_fresh() && ahead_.previous()) || !table_)
+            return table_ != nullptr;
+        ahead before;
+        auto look = [&](auto* at) {
+            with_code(within_.first, [&](auto* first) {
+                reader inside(table_->rcu());
+                before.fill(*table_, at, true, true, first, grown());
+            });
+        };
+        if (at_end()) {
+            with_code(within_.end, look);
+        } else {
+            const code& at = ahead_.shown_code();
+            look(&at);
+        }
+        const bool any = !before.at_end();
+        if (any)
+            ahead_ = std::move(before);
+        return any;
+    }
+    item_iterator operator--(int) { return step_back_after(*this); }
+    // Of positions: two entries with one key are equal.
+    friend bool operator==(const item_iterator& a, const item_iterator& b) {
+        return a.at_end() || b.at_end() ? a.at_end() == b.at_end() : a.code_at() == b.code_at();
+    }
+    // Whether a shows an entry before the position of b; the entry of b may have left.
+    friend bool operator<(const item_iterator& a, const item_iterator& b) {
+        const std::optional<K>& end = b.limit();
+        return !a.at_end() &&
+               (b.at_end() ? !end || Table::precedes(a.code_at(), Table::code_of(*end))
+                           : Table::precedes(a.code_at(), b.code_at()));
+    }
+
+    // The code of the key: of a range where it starts. Not at the end.
+    decltype(auto) code_at() const { return ahead_.shown_code(); }
+    bool at_end() const { return ahead_.at_end(); }
+    // What it does not go beyond, if anything.
+    const std::optional<K>& limit() const { return within_.end; }
+    // Goes to the first entry within the bounds.
+    void begin() {
+        with_code(within_.first, [&](auto* at) { fill(at, false); });
+    }
+    // Goes to the first entry at or behind a key.
+    void fill(const code* from, bool behind) {
+        with_code(within_.end, [&](auto* end) {
+            reader inside(table_->rcu());
+            ahead_.fill(*table_, from, false, behind, end, grown());
+        });
+    }
+    // Goes to the entry of a key, if there is one; returns whether.
+    bool find(const code& at) {
+        typename Table::found f;
+        typename Table::reader inside(table_->rcu());
+        if (!table_->get(at, f))
+            return false;
+        show(f);
+        return true;
+    }
+    // In a section, or where another holds it.
+    void show(const typename Table::found& f) { ahead_.show(f); }
+
+private:
+    static void with_code(const std::optional<K>& key, auto fn) {
+        if (!key)
+            return fn(static_cast<const code*>(nullptr));
+        const code at = Table::code_of(*key);
+        fn(&at);
+    }
+    bool is_fresh() const { return !Holding::value || changes_ == own_changes; }
+    // How many to read: one at first, as many programs look no further, more with each time.
+    std::size_t grown() {
+        if (!is_fresh())
+            length_ = 0;
+        changes_ = own_changes;
+        length_ = length_ || !Holding::value ? ahead::most : 1;
+        return length_;
+    }
+
+    const Table* table_ = nullptr;
+    bounds within_;
+    std::uint64_t changes_ = own_changes;
+    std::size_t length_ = 0;
+    ahead ahead_;
+};
+
+// The entries within the bounds of an iterator that is at their end, as a view.
+template <typename Iterator>
+class view_of : public std::ranges::view_interface<view_of<Iterator>> {
+public:
+    using iterator = Iterator;
+    view_of() = default;
+    view_of(Iterator end, bool any) : end_(std::move(end)), any_(any) {}
+    iterator begin() const {
+        iterator it = end_;
+        if (any_)
+            it.begin();
+        return it;
+    }
+    iterator end() const { return end_; }
+
+private:
+    iterator end_;
+    bool any_ = false;
+};
 
 // Owns a table, which is made at its first use, or with a configuration at once.
 template <typename Table, typename Options = config>
@@ -92,12 +404,15 @@ protected:
     }
     // Of a call that inserts, and of one that only removes or changes.
     Table* inserts() {
-        own_changes++;
-        return made_table();
+        made_table();
+        return changes();
     }
     Table* changes() {
         own_changes++;
-        return get();
+        Table* of = get();
+        if (of)
+            of->values().destroy_some();
+        return of;
     }
 
     Options how_;
@@ -208,5 +523,86 @@ private:
 };
 
 } // namespace lathwork::detail
+
+template <typename Iterator>
+inline constexpr bool std::ranges::enable_borrowed_range<lathwork::detail::view_of<Iterator>> =
+    true;
+
+// It has the iterator that shows the entry; the primary one would show what a temporary has read.
+template <typename It>
+    requires lathwork::detail::reads_ahead<It>
+class std::reverse_iterator<It> {
+public:
+    using iterator_type = It;
+    using value_type = typename It::value_type;
+    using reference = typename It::reference;
+    using pointer = typename It::pointer;
+    using difference_type = std::ptrdiff_t;
+    using iterator_concept = std::bidirectional_iterator_tag;
+    using iterator_category = typename It::iterator_category;
+
+    reverse_iterator() = default;
+    explicit reverse_iterator(It base) : shown_(std::move(base)), end_(!shown_.step_back()) {}
+    // Behind the first entry: `any` has its bounds.
+    reverse_iterator(It any, std::default_sentinel_t /*end*/) : shown_(std::move(any)) {}
+    It base() const {
+        It at = shown_;
+        if (end_)
+            at.begin();
+        else
+            ++at;
+        return at;
+    }
+    reference operator*() const { return *shown_; }
+    pointer operator->() const { return shown_.operator->(); }
+    reverse_iterator& operator++() {
+        end_ = !shown_.step_back();
+        return *this;
+    }
+    reverse_iterator operator++(int) { return lathwork::detail::step_after(*this); }
+    reverse_iterator& operator--() {
+        if (std::exchange(end_, false))
+            shown_.begin();
+        else
+            ++shown_;
+        return *this;
+    }
+    reverse_iterator operator--(int) { return lathwork::detail::step_back_after(*this); }
+    friend bool operator==(const reverse_iterator& a, const reverse_iterator& b) {
+        return a.end_ == b.end_ && (a.end_ || a.shown_ == b.shown_);
+    }
+
+private:
+    It shown_{};
+    bool end_ = true;
+};
+
+// For iterators that read ahead, whose category says less than they can.
+namespace std { // NOLINT(cert-dcl58-cpp)
+
+template <template <typename...> class At, typename... Of, typename N>
+    requires lathwork::detail::reads_ahead<At<Of...>>
+void advance(At<Of...>& at, N n) {
+    ranges::advance(at, static_cast<ptrdiff_t>(n));
+}
+template <template <typename...> class At, typename... Of>
+    requires lathwork::detail::reads_ahead<At<Of...>>
+At<Of...> next(At<Of...> at, ptrdiff_t n = 1) {
+    ranges::advance(at, n);
+    return at;
+}
+template <template <typename...> class At, typename... Of>
+    requires lathwork::detail::reads_ahead<At<Of...>>
+At<Of...> prev(At<Of...> at, ptrdiff_t n = 1) {
+    ranges::advance(at, -n);
+    return at;
+}
+template <template <typename...> class At, typename... Of>
+    requires lathwork::detail::reads_ahead<At<Of...>>
+ptrdiff_t distance(At<Of...> from, At<Of...> to) {
+    return ranges::distance(std::move(from), std::move(to));
+}
+
+} // namespace std
 
 #endif // LATHWORK_CXX_DETAIL_CONTAINER_HPP
