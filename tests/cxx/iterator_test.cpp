@@ -2,7 +2,6 @@
 //
 // Iterators whose entries leave, whose copies throw, and that go backward; functions of the
 // caller's that throw through calls of the C library.
-#include "lathwork/cxx/hole.hpp"
 #include "lathwork/cxx/index.hpp"
 #include "lathwork/cxx/point_map.hpp"
 #include "lathwork/cxx/space.hpp"
@@ -113,7 +112,7 @@ TEST_CASE("backward, with ->") {
     CHECK((++ranges.crbegin())->where.first() == 10);
     range_set set;
     CHECK((set.insert(10, 20) && set.insert(30, 40)));
-    CHECK(set.rbegin()->first() == 30);
+    CHECK(set.rbegin()->where.first() == 30);
 }
 
 TEST_CASE("up to an iterator whose item has left") {
@@ -169,9 +168,9 @@ TEST_CASE("erase between two positions, while another thread replaces the item o
 }
 
 TEST_CASE("holes and runs: a loop up to one that has changed") {
-    range_allocator pool(0, 100);
+    space pool({.high = 100, .magazines = false});
     CHECK((pool.reserve(range::between(10, 20)) && pool.reserve(range::between(30, 40))));
-    auto holes = pool.holes();
+    auto holes = pool.free_runs();
     auto to = std::ranges::next(holes.begin(), 2); // [40, 100)
     CHECK(pool.reserve(range::between(40, 50)));
     int n = 0;

@@ -61,8 +61,8 @@ TEST_CASE("a guard holds its range to the end of its scope") {
         CHECK(!is_free(locks, 39, 40));
         CHECK(is_free(locks, 19, 25));
     }
-    range_guard timed(locks, 0, 100, 1s);
-    CHECK(timed);
+    range_guard timed(locks, 0, 100, std::defer_lock);
+    CHECK(timed.try_lock_for(1s));
     timed.unlock();
     auto returned = take(locks);
     CHECK(returned);
@@ -76,8 +76,8 @@ TEST_CASE("times that are longer than nanoseconds can say") {
     {
         range_guard mine(locks, 0, 10);
         other = std::thread([&] {
-            range_guard waits(locks, 5, 6, std::chrono::hours::max());
-            got = waits.owns_lock() ? 1 : -1;
+            range_guard waits(locks, 5, 6, std::defer_lock);
+            got = waits.try_lock_for(std::chrono::hours::max()) ? 1 : -1;
         });
         std::this_thread::sleep_for(20ms);
         CHECK(got == 0);
@@ -120,7 +120,7 @@ TEST_CASE("for_each: what the function throws leaves it, and nothing is locked")
 TEST_CASE("all keys, and ranges that are none") {
     range_locks locks({.usual = 64, .deadlocks = true, .buckets = 4});
     {
-        range_guard all(locks);
+        range_guard all(locks, 0, 0);
         CHECK(all);
         CHECK(!is_free(locks, 0, 1));
         CHECK(!is_free(locks, ~0ull, 0));
@@ -149,7 +149,7 @@ TEST_CASE("locks without memory fail, and so do their guards") {
     CHECK(locks.error() == -ENOMEM);
     range_guard guard(locks, 1, 2);
     CHECK(guard.error() == -ENOMEM);
-    range_guard all(locks);
+    range_guard all(locks, 0, 0);
     CHECK(all.error() == -ENOMEM);
 }
 

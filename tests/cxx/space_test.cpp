@@ -27,7 +27,7 @@ TEST_CASE("allocate, hold, reserve, free") {
     CHECK(pool.allocate(100).error == -EINVAL);
     CHECK(pool.allocate(1 << 21).error == -ENOSPC);
     {
-        auto held = pool.hold(65536, 65536);
+        auto held = pool.hold({.size = 65536, .align = 65536});
         REQUIRE(held);
         CHECK(held->key == 65536);
         CHECK(pool.reserve(range::sized(65536, 4096)).error == -EBUSY);
@@ -35,9 +35,12 @@ TEST_CASE("allocate, hold, reserve, free") {
         auto other = std::move(held);
         CHECK(!held);
         CHECK(other->key == 65536);
+        held = pool.hold({.size = 4096, .below = 1 << 16}, 5);
+        CHECK(pool.free(range::sized(held.release().key, 4096)));
+        CHECK(!held);
     }
     CHECK(pool.stats().allocated == 8192);
-    CHECK(pool.hold(1 << 21).error() == -ENOSPC);
+    CHECK(pool.hold({.size = 1 << 21}).error() == -ENOSPC);
     CHECK(pool.allocate({.size = 4096, .hint = 40960, .policy = lathwork::placement::exact})->key ==
           40960);
     CHECK(pool.reserve(range::sized(45056, 4096)).error == 0);
@@ -53,17 +56,19 @@ TEST_CASE("allocate, hold, reserve, free") {
 TEST_CASE("large ranges fill one segment after the other") {
     space pool({.low = 0, .high = 1 << 20, .fill = true});
     CHECK(pool.add_segment(range::sized(1 << 20, 1 << 20)) == 1);
-    CHECK(pool.allocate_in(1u << 1, 1 << 14)->key == 1 << 20);
+    std::uint64_t key = 0;
+    CHECK(lath_space_alloc_in(pool.native(), 1u << 1, 1 << 14, 0, 0, &key) == 0);
+    CHECK(key == 1 << 20);
     CHECK(pool.allocate(1 << 14)->key == (1 << 20) + (1 << 14));
-    CHECK(pool.allocate_below(1 << 20, 1 << 14)->key < 1 << 20);
+    CHECK(pool.allocate({.size = 1 << 14, .high = 1 << 20})->key < 1 << 20);
 }
 
 TEST_CASE("segments, owners, save and load") {
     space pool({.low = 0, .high = 1000, .owners = true, .spread = true});
     CHECK(pool.add_segment(range::sized(2000, 1000), 10) == 1);
     CHECK(pool.add_segment(range::sized(2500, 1)) == -EEXIST);
-    CHECK(pool.allocate_in(1u << 1, 10, 1, 77)->key >= 2000);
-    CHECK(pool.allocate_in(1u << 1, 1).error == -ENOSPC); // its limit
+    CHECK(pool.allocate({.size = 10, .low = 2000}, 77)->key == 2000);
+    CHECK(pool.allocate({.size = 1, .low = 2000}).error == -ENOSPC); // its limit
     CHECK(lath_space_limit_segment(pool.native(), 1, 0) == 0);
     CHECK(pool.owner(2000)->value == 77);
     CHECK(!pool.owner(5));
@@ -90,7 +95,7 @@ TEST_CASE("without a space") {
     CHECK(!wrong);
     CHECK(wrong.error() == -EINVAL);
     CHECK(wrong.allocate(1).error == -ENOMEM);
-    CHECK(!wrong.hold(1));
+    CHECK(!wrong.hold({.size = 1}));
     CHECK(wrong.free(range::sized(0, 1)).error == -ENOMEM);
     CHECK(all(wrong.runs()).empty());
     space pool({.high = 100});

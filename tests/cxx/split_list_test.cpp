@@ -279,22 +279,6 @@ TEST_CASE("a scan visits what was queued at its start, whatever its body does") 
     }
 }
 
-TEST_CASE_TEMPLATE("find_if stops at the element it returns", Index, std::uint32_t, std::uint64_t) {
-    tree_of<8, Index> list;
-    numbers some(50);
-    some.append_to(list);
-    for (int wanted = 0; wanted < 50; ++wanted) {
-        int visited = 0;
-        const node* found = std::as_const(list).find_if([&](const node& n) {
-            ++visited;
-            return n.value == wanted;
-        });
-        REQUIRE(found);
-        CHECK(found->value == wanted);
-        CHECK(visited == wanted + 1);
-    }
-}
-
 TEST_CASE("self-move and swap with itself keep the elements") {
     tree_of<4> list;
     numbers some(11);

@@ -123,9 +123,6 @@ TEST_CASE("update, versions, counts, expiry") {
     CHECK(s.expire("d", 1));
     CHECK(!s.contains("d"));
     CHECK(lath_store_sweep(s.get_handle()) == 1);
-    std::vector<std::string_view> some{"c", "d", "e"};
-    CHECK(s.erase_all(some) == 2);
-    CHECK(s.count() == 3);
 }
 
 TEST_CASE("a closed store throws, whatever is asked of it") {

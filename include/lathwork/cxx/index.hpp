@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// lathwork/cxx/index.hpp - the range index (lathwork/index.h) as C++20 containers.
+// lathwork/cxx/index.hpp - the range index (lathwork/index.h) as a C++20 container.
 //
-//   range_map<T>                       disjoint ranges, each with a T
-//   range_set                          disjoint ranges alone
+//   range_map<T>   disjoint ranges, each with a T
+//   range_set      disjoint ranges alone
 //
 // Objects of the caller's: range_map<T*>, whose pointers are good in a section or while nobody
 // erases; references are taken by lath_index_lookup_pin() on native().
 //
 // Values. A trivially copyable T of at most 64 bytes lives in the index itself. Any other T lives
 // in its own box: readers copy it out inside an RCU reader, and a box that leaves the map is
-// destroyed after a grace period, so a reader never sees a dead T. The user's threads destroy it:
-// in a later call that removes or replaces a value (at most 64 a call), in drain(), or with the
-// map. ~T may use the map and others, and end a container of this library (a map in a map). As that
-// waits for readers, remove such values outside your own sections.
+// destroyed when no reader can see it, by the library's thread. ~T may use the map and others, and
+// end a container of this library (a map in a map).
 //
 // Threads. All const members and all members that insert, erase or replace may run at the same
 // time on one container. Construction, destruction, move, swap and clear exclude all else.
@@ -23,9 +21,9 @@
 // to the container (but not beyond its life), and step to the next item that is there when they
 // step. A loop ends at end(); one up to another iterator compares by <, `for (; it < to; ++it)`,
 // since it never is == to one whose item has left. A step whose copy throws leads to end().
-// Without writers they are multi-pass and bidirectional; with writers an algorithm that passes
-// twice (std::ranges::to of C++23) is wrong. A step reads up to 32 items ahead (1 if values have
-// boxes) and shows these as they were then, unless its own thread has changed a container since.
+// Without writers they are multi-pass and bidirectional. A step reads up to 32 items ahead (1 if
+// values have boxes) and shows these as they were then, unless its own thread has changed a
+// container since.
 //
 // Errors: calls return a `result`, which is true if it was done and has the negative errno of the C
 // call in `error`, and throw nothing but what T throws. A container takes memory at its first use,
@@ -39,8 +37,6 @@
 //       use(*who);
 //   for (const auto& [where, value] : owners.overlapping(0, 1 << 20))
 //       use(where.first(), where.end(), value);
-//
-// Cost of a boxed value: sizeof(T) + 24 bytes and one cache miss more.
 #ifndef LATHWORK_CXX_INDEX_HPP
 #define LATHWORK_CXX_INDEX_HPP
 
@@ -61,169 +57,19 @@
 
 namespace lathwork {
 
-namespace detail {
-
-// What the containers of ranges share.
-template <typename Items>
-class ranges : public ordered<range_table<Items>> {
-    using base = ordered<range_table<Items>>;
-
-protected:
-    using table = range_table<Items>;
-    using word = typename table::word;
-    using base::base;
-    using base::changes;
-    using base::get;
-    using base::how_;
-    using base::inserts;
-    using base::made_table;
-    using base::no_table;
-    using typename base::found;
-
-public:
-    using typename base::iterator;
-    using typename base::view;
-    using typename base::value_type;
-
-    // The item that covers point, if there is one: as many as count(point) says.
-    std::pair<iterator, iterator> equal_range(std::uint64_t point) const {
-        iterator above = this->upper_bound(point);
-        found f;
-        const table* in = get();
-        if (in && in->item(lath_index_lookup_item, point, f) == 0)
-            return {this->lower_bound(f.code), above};
-        return {above, above};
-    }
-    // Whether a range covers point; 1 or 0. With LATH_RANKS (else -EINVAL): how many start in
-    // `keys`.
-    bool contains(std::uint64_t point) const {
-        word value;
-        const table* in = get();
-        return in && lath_index_get(in->native(), point, words_of(value)) != 0;
-    }
-    std::uint64_t count(std::uint64_t point) const { return contains(point) ? 1 : 0; }
-    std::int64_t count(range keys) const {
-        const table* in = made_table();
-        return in && keys.size ? lath_index_count_range(in->native(), keys.key, keys.last()) : 0;
-    }
-    stats get_stats() const {
-        stats s{};
-        if (const table* in = get())
-            lath_index_get_stats(in->native(), &s);
-        return s;
-    }
-    // Items that overlap where, in order. O(log n) to begin, then as iteration.
-    view overlapping(range where) const {
-        found f;
-        if (!overlaps(where, f))
-            return {};
-        std::optional<std::uint64_t> end;
-        if (where.end())
-            end = where.end();
-        return this->template between<iterator>(true, {f.code, end});
-    }
-    view overlapping(std::uint64_t first, std::uint64_t end) const {
-        return overlapping(range::between(first, end));
-    }
-    // Let the range that starts at first have this many keys: 0 | -ENOENT | -EEXIST | -EINVAL |
-    // -ENOMEM
-    result resize(std::uint64_t first, std::uint64_t size) {
-        table* in = inserts();
-        return {in ? lath_index_resize(in->native(), first, size) : no_table()};
-    }
-    // Erases the range that the iterator shows, and returns an iterator to the next one.
-    iterator erase(iterator at) {
-        erase_starting(at.code_at());
-        return ++at;
-    }
-    // Erases what starts between them, also what other threads insert there during the call. If the
-    // item of `to` has left, up to where it was.
-    iterator erase(iterator from, iterator to) {
-        while (from < to)
-            from = erase(std::move(from));
-        return to;
-    }
-
-protected:
-    // Finds the first item that overlaps where.
-    bool overlaps(range where, found& f) const {
-        auto first = [&](lath_index* list, std::uint64_t key, lath_item* to) {
-            return lath_index_overlap_item(list, key, where.size, to);
-        };
-        const table* in = get();
-        return in && in->item(first, where.key, f) == 0;
-    }
-    // The item that covers a point.
-    std::optional<value_type> covering(std::uint64_t point) const { 
-        found f;
-        const table* in = get();
-        reader inside(this->rcu());
-        return table::one(in && in->item(lath_index_lookup_item, point, f) == 0, f);
-     }
-    bool erase_starting(std::uint64_t first) {
-        found f;
-        table* in = changes();
-        if (!in || in->item(lath_index_erase_item, first, f) != 0)
-            return false;
-        in->values().retire(f.word);
-        return true;
-    }
-    // out[i] = show(the item that covers points[i]), or nothing. Returns how many there were.
-    template <typename Out, typename Show>
-    std::size_t look_up(std::span<const std::uint64_t> points, std::span<std::optional<Out>> out,
-                        Show show) const {
-        constexpr std::size_t step = table::step;
-        taken_items<word, step> to;
-        const std::size_t n = std::min(points.size(), out.size());
-        std::size_t hits = 0;
-        for (std::size_t at = 0; at < n; at += step) {
-            const std::size_t part = std::min(step, n - at);
-            const table* in = get();
-            reader inside(this->rcu());
-            if (in)
-                hits += lath_index_lookup_batch(in->native(), part, &points[at], to.items.data());
-            for (std::size_t i = 0; i < part; i++) {
-                const lath_item& item = to.items[i];
-                out[at + i].reset();
-                if (in && item.size)
-                    out[at + i].emplace(show({item.key, item.size, table::words::in(item)}));
-            }
-        }
-        return hits;
-    }
-    insert_result insert_item(range where, const word& value) {
-        lath_item item{where.key, where.size, given(value)};
-        taken_item<word> there;
-        insert_result done;
-        table* in = inserts();
-        done.error = in ? lath_index_insert_item(in->native(), &item, &there.item) : no_table();
-        if (done.error == -EEXIST)
-            done.there = range::sized(there.item.key, there.item.size);
-        return done;
-    }
-    result store(range where, const word& value) {
-        lath_item item{where.key, where.size, given(value)};
-        table* in = inserts();
-        return {in ? lath_index_store_range(in->native(), &item, nullptr, nullptr) : no_table()};
-    }
-};
-
-} // namespace detail
-
 // Ranges, each with a T. Do not destroy it in a read-side critical section: that waits for readers.
 template <typename T>
-class range_map : public detail::ranges<detail::range_values<T>> {
-    using items = detail::range_values<T>;
-    using base = detail::ranges<items>;
-    using words = typename items::words;
+class range_map : public detail::ordered<detail::range_table<T>> {
+    using table = detail::range_table<T>;
+    using base = detail::ordered<table>;
+    using words = typename table::words;
+    using word = typename table::word;
     using made = typename words::made;
     using base::changes;
     using base::get;
     using base::inserts;
     using base::no_table;
     using typename base::found;
-    using typename base::table;
-    using typename base::word;
 
 public:
     using key_type = range;
@@ -231,6 +77,7 @@ public:
     using typename base::iterator;
     using typename base::size_type;
     using typename base::value_type;
+    using typename base::view;
     // What removals hand back: true if there was a range; its value, until it is destroyed.
     using removed_value = removed<T, T, words::direct>;
     // What find() in a section returns: a pointer to the value, or a copy of one in the index.
@@ -282,8 +129,7 @@ public:
     // The value, in place: it stays as it is to the end of the section, whoever removes the range.
     held_value find(const read_section& /*inside*/, std::uint64_t point) const {
         found f;
-        const table* in = get();
-        if (!in || in->item(lath_index_lookup_item_rcu, point, f) != 0)
+        if (!look_up(point, f))
             return {};
         if constexpr (words::direct)
             return words::show(f.word);
@@ -291,15 +137,18 @@ public:
             return std::addressof(words::show(f.word));
     }
     // find() with the range.
-    std::optional<entry<T>> find_entry(std::uint64_t point) const { return base::covering(point); }
+    std::optional<value_type> find_entry(std::uint64_t point) const {
+        found f;
+        read_section inside(this->rcu());
+        return table::one(look_up(point, f), f);
+    }
     // fn(range, const T&) on the value in place, in a section: fn must not wait for a writer or for
     // a grace period. Returns whether a range covers point.
     template <typename Fn>
     bool visit(std::uint64_t point, Fn&& fn) const {
         found f;
-        const table* in = get();
         read_section inside(this->rcu());
-        if (!in || in->item(lath_index_lookup_item_rcu, point, f) != 0)
+        if (!look_up(point, f))
             return false;
         const auto& value = words::show(f.word);
         fn(range::sized(f.code, f.size), value);
@@ -310,18 +159,47 @@ public:
         return detail::found_or_throw(find(point),
                                       "lathwork::range_map::at: no range covers the key");
     }
-    // Values of many points, with overlapped cache misses: out[i] belongs to points[i]. Looks up
-    // min(points.size(), out.size()) points and returns how many it found.
-    std::size_t find_batch(std::span<const std::uint64_t> points,
-                           std::span<std::optional<T>> out) const {
-        return base::look_up(points, out, [](const found& f) { return items::show(f).value; });
+    // The item that covers point, if there is one: as many as count(point) says.
+    std::pair<iterator, iterator> equal_range(std::uint64_t point) const {
+        iterator above = this->upper_bound(point);
+        found f;
+        read_section inside(this->rcu());
+        if (look_up(point, f))
+            return {this->lower_bound(f.code), above};
+        return {above, above};
+    }
+    // Whether a range covers point; 1 or 0.
+    bool contains(std::uint64_t point) const {
+        word value;
+        const table* in = get();
+        return in && lath_index_get(in->native(), point, detail::words_of(value)) != 0;
+    }
+    std::uint64_t count(std::uint64_t point) const { return contains(point) ? 1 : 0; }
+    stats get_stats() const {
+        stats s{};
+        if (const table* in = get())
+            lath_index_get_stats(in->native(), &s);
+        return s;
+    }
+    // Items that overlap where, in order. O(log n) to begin, then as iteration.
+    view overlapping(range where) const {
+        found f;
+        if (!overlaps(where, f))
+            return {};
+        std::optional<std::uint64_t> end;
+        if (where.end())
+            end = where.end();
+        return this->template between<iterator>(true, {f.code, end});
+    }
+    view overlapping(std::uint64_t first, std::uint64_t end) const {
+        return overlapping(range::between(first, end));
     }
 
     // ---- changing ----
 
     // 0 | -EEXIST, with one range that overlaps | -EINVAL (empty, past 2^64) | -ENOMEM
-    insert_result insert(range where, T value) { return add(where, std::move(value)); }
-    insert_result insert(std::uint64_t first, std::uint64_t end, T value) {
+    insert_result insert(range where, T value = {}) { return add(where, std::move(value)); }
+    insert_result insert(std::uint64_t first, std::uint64_t end, T value = {}) {
         return add(range::between(first, end), std::move(value));
     }
     insert_result insert(const value_type& e) { return add(e.where, e.value); }
@@ -329,37 +207,24 @@ public:
     template <typename... Args>
     insert_result try_emplace(std::uint64_t first, std::uint64_t end, Args&&... args) {
         range where = range::between(first, end);
-        if (found there; base::overlaps(where, there))
+        if (found there; overlaps(where, there))
             return {{-EEXIST}, range::sized(there.code, there.size)};
         return add(where, std::forward<Args>(args)...);
     }
     // Puts value on [first, end) whatever is there: covered ranges go, partly covered ones are cut.
     // Atomic. 0 | -EINVAL | -ENOMEM
     template <typename U = T>
-    result insert_or_assign(std::uint64_t first, std::uint64_t end, const U& value) {
+    result insert_or_assign(std::uint64_t first, std::uint64_t end, const U& value = {}) {
         static_assert(
             words::direct,
             "lathwork: both parts of a range that is cut in two keep its value, so a value "
             "in a box, which has one owner, cannot be overwritten in part: use "
             "std::uint64_t numbers of the values, or remove_covering() and insert()");
-        return base::store(range::between(first, end), detail::pack(static_cast<T>(value)));
-    }
-    // Inserts many; results[i] as insert's error for entries[i], or none. Returns how many went in.
-    std::size_t insert_batch(std::span<const entry<T>> entries, std::span<int> results = {})
-        requires(words::direct)
-    {
-        std::array<lath_item, table::step> each;
-        std::array<word, table::step> packed;
+        const range where = range::between(first, end);
+        const word packed = detail::pack(static_cast<T>(value));
+        lath_item item{where.key, where.size, detail::given(packed)};
         table* in = inserts();
-        return detail::by_parts<table::step>(
-            entries.size(), results, no_table(), [&](std::size_t at, std::size_t n, int* codes) {
-                for (std::size_t i = 0; i < n; i++) {
-                    const entry<T>& e = entries[at + i];
-                    packed[i] = detail::pack(e.value);
-                    each[i] = {e.where.key, e.where.size, detail::given(packed[i])};
-                }
-                return in ? lath_index_insert_batch(in->native(), n, each.data(), codes) : 0;
-            });
+        return {in ? lath_index_store_range(in->native(), &item, nullptr, nullptr) : no_table()};
     }
     // Gives the range that starts at first another value: 0 | -ENOENT | -ENOMEM
     replace_result replace(std::uint64_t first, T value) {
@@ -392,7 +257,7 @@ public:
     }
     // Cut the range that covers `at`; the right part starts there and has `value`:
     // 0 | -ENOENT | -EEXIST (a range starts at `at`) | -ENOMEM
-    result split(std::uint64_t at, T value) {
+    result split(std::uint64_t at, T value = {}) {
         table* in = inserts();
         made right = made_of(in, std::move(value));
         if (!right)
@@ -424,6 +289,12 @@ public:
         return {error};
     }
 
+    // Let the range that starts at first have this many keys: 0 | -ENOENT | -EEXIST | -EINVAL |
+    // -ENOMEM
+    result resize(std::uint64_t first, std::uint64_t size) {
+        table* in = inserts();
+        return {in ? lath_index_resize(in->native(), first, size) : no_table()};
+    }
     // ---- removing: never allocates ----
 
     // The range that starts at first / that covers point.
@@ -433,6 +304,19 @@ public:
     removed_value remove_covering(std::uint64_t point) {
         return take(lath_index_erase_item_at, point);
     }
+    // Erases the range that the iterator shows, and returns an iterator to the next one.
+    iterator erase(iterator at) {
+        remove_starting(at.code_at());
+        return ++at;
+    }
+    // Erases what starts between them, also what other threads insert there during the call. If the
+    // item of `to` has left, up to where it was.
+    iterator erase(iterator from, iterator to) {
+        while (from < to)
+            from = erase(std::move(from));
+        return to;
+    }
+
     // Erases every range that overlaps [first, end), one by one. Returns how many.
     size_type remove_overlapping(std::uint64_t first, std::uint64_t end) {
         return remove_overlapping(range::between(first, end));
@@ -461,6 +345,19 @@ public:
     }
 
 private:
+    // In a section.
+    bool look_up(std::uint64_t point, found& f) const {
+        const table* in = get();
+        return in && in->item(lath_index_lookup_item_rcu, point, f) == 0;
+    }
+    // Finds the first item that overlaps where.
+    bool overlaps(range where, found& f) const {
+        auto first = [&](lath_index* list, std::uint64_t key, lath_item* to) {
+            return lath_index_overlap_item(list, key, where.size, to);
+        };
+        const table* in = get();
+        return in && in->item(first, where.key, f) == 0;
+    }
     void fill(const auto& entries) {
         detail::must({this->error()});
         for (const value_type& e : entries)
@@ -475,9 +372,14 @@ private:
         made value = made_of(inserts(), std::forward<Args>(args)...);
         if (!value)
             return {{no_table()}, {}};
-        insert_result done = base::insert_item(where, value.word());
+        lath_item item{where.key, where.size, detail::given(value.word())};
+        detail::taken_item<word> there;
+        insert_result done;
+        done.error = lath_index_insert_item(get()->native(), &item, &there.item);
         if (done)
             value.taken();
+        else if (done.error == -EEXIST)
+            done.there = range::sized(there.item.key, there.item.size);
         return done;
     }
     // -EAGAIN: another thread was faster.
@@ -507,46 +409,11 @@ private:
     }
 };
 
-class range_set : public detail::ranges<detail::no_values> {
-    using base = detail::ranges<detail::no_values>;
-
-public:
-    explicit range_set(const config& how = default_config()) : base(how, true) {}
-
-    // As range_map<T>, without values.
-    insert_result insert(range where) { return insert_item(where, 0); }
-    insert_result insert(std::uint64_t first, std::uint64_t end) {
-        return insert(range::between(first, end));
-    }
-    std::optional<range> find(std::uint64_t point) const { return covering(point); }
-    std::size_t find_batch(std::span<const std::uint64_t> points,
-                           std::span<std::optional<range>> out) const {
-        return look_up(points, out, detail::no_values::show);
-    }
-    result insert_or_assign(std::uint64_t first, std::uint64_t end) {
-        return store(range::between(first, end), 0);
-    }
-    result split(std::uint64_t at) {
-        table* in = inserts();
-        return {in ? lath_index_split(in->native(), at, 0) : no_table()};
-    }
-    bool remove_starting(std::uint64_t first) { return erase_starting(first); }
-    bool remove_covering(std::uint64_t point) {
-        table* in = changes();
-        return in && lath_index_erase_item_at(in->native(), point, nullptr) == 0;
-    }
-    std::uint64_t remove_overlapping(std::uint64_t first, std::uint64_t end) {
-        return remove_overlapping(range::between(first, end));
-    }
-    std::uint64_t remove_overlapping(range where) {
-        table* in = changes();
-        return in && where.size ? in->erase_sized(where.key, where.size) : 0;
-    }
-    void clear() {
-        if (table* in = changes())
-            in->clear();
-    }
+// Ranges alone: insert(first, end), and of an entry the range.
+struct no_value {
+    friend bool operator==(no_value, no_value) = default;
 };
+using range_set = range_map<no_value>;
 
 } // namespace lathwork
 

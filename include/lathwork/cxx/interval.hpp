@@ -30,8 +30,6 @@
 
 namespace lathwork {
 
-using interval_stats = lath_intervals_stats;
-
 // What an interval_map shows: `auto [first, end, value] = ...`
 template <typename T>
 struct interval_entry {
@@ -243,12 +241,6 @@ public:
     std::uint64_t size() const { return get() ? lath_intervals_count(get()->native()) : 0; }
     bool empty() const { return begin() == end(); }
     bool closed() const { return how_.bounds == LATH_CLOSED; }
-    interval_stats stats() const {
-        interval_stats s{};
-        if (const table* in = get())
-            lath_intervals_get_stats(in->native(), &s);
-        return s;
-    }
 
 private:
     view search(auto start, auto... keys) const {

@@ -24,16 +24,12 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <iterator>
 #include <memory>
 #include <memory_resource>
 #include <new>
 #include <optional>
-#include <ranges>
-#include <span>
 #include <stdexcept>
 #include <system_error>
 #include <thread>
@@ -152,7 +148,6 @@ concept stored_in_leaf = std::is_trivially_copyable_v<T> && sizeof(T) <= 64;
 class [[nodiscard]] read_section {
 public:
     explicit read_section(const lath_rcu* rcu = &lath_rcu_auto) : rcu_(rcu) {
-        ++depth;
         if (rcu_->read_lock)
             rcu_->read_lock();
     }
@@ -166,10 +161,7 @@ public:
 #endif
         if (rcu_->read_unlock)
             rcu_->read_unlock();
-        --depth;
     }
-    // Whether the calling thread is in one.
-    static bool inside() { return depth; }
     read_section(const read_section&) = delete;
     read_section& operator=(const read_section&) = delete;
 
@@ -195,7 +187,6 @@ public:
 
 private:
     static inline char grace_period = 0;
-    static inline constinit thread_local unsigned depth = 0;
     const lath_rcu* rcu_;
 };
 
@@ -229,22 +220,6 @@ T found_or_throw(std::optional<T> value, [[maybe_unused]] const char* what) {
 #endif
     }
     return *std::move(value);
-}
-// A batch of `all` elements in parts of at most Step: part(at, n, codes) makes the call for n of
-// them. results[i]: the code of element i, `code` where the call sets none. Returns how many of
-// them were done.
-template <std::size_t Step, typename Part>
-std::size_t by_parts(std::size_t all, std::span<int> results, int code, Part part) {
-    std::array<int, Step> codes;
-    std::size_t done = 0;
-    for (std::size_t at = 0; at < all; at += Step) {
-        std::size_t n = std::min(Step, all - at);
-        codes.fill(code);
-        done += part(at, n, codes.data());
-        if (at < results.size())
-            std::copy_n(codes.data(), std::min(n, results.size() - at), &results[at]);
-    }
-    return done;
 }
 template <typename T>
 class removed_values;
@@ -514,8 +489,9 @@ public:
     class made {
     public:
         made() = default;
-        made(const made&) = delete;
-        made& operator=(const made&) = delete;
+        made(made&& other) noexcept
+            : word_(other.word_), usable_(std::exchange(other.usable_, false)) {}
+        made& operator=(made&&) = delete;
         ~made() {
             if constexpr (!Direct)
                 if (usable_)
@@ -581,7 +557,6 @@ public:
     void drain() {
         with_boxes([](auto& boxes) { boxes.drain(); });
     }
-    void swap(value_words& other) noexcept { std::swap(boxes_, other.boxes_); }
 
 private:
     void with_boxes(auto fn) {

@@ -21,18 +21,16 @@
 //       use(id, who);
 //
 // Keys: all that have a code (lathwork/cxx/key_code.hpp), in the order of std::less or
-// std::greater. A key whose code is a word lies in an index (lathwork/index.h), with a value that
-// is trivially copyable and has up to 64 bytes; others lie with their values in boxes of a set of
-// byte strings (lathwork/bytes.h), up to 1 GiB long.
+// std::greater.
+//
+// A value does not change while it is in the map: update() and the assignments put another one in
+// its place. So at() copies, iterators show what they have read, and m[key] is a place that is read
+// by copying and written by `=` and, as one step, by `+=` and its like. What `*it` and `it->` refer
+// to stays until the iterator moves, whoever erases it.
 //
 // Errors: calls return a result with 0 or a negative errno, and have changed nothing if it is not
 // 0. Calls that return no result throw: std::bad_alloc without memory, at() std::out_of_range;
 // where exceptions are off they abort.
-//
-// A value does not change while it is in the map: update() and the assignments put another one in
-// its place. So no call returns a reference that writes: at() copies, iterators show what they have
-// read, and m[key] is a place that is read by copying and written by `=` and, as one step, by `+=`
-// and its like. What `*it` and `it->` refer to stays until the iterator moves, whoever erases it.
 //
 // Threads and sections are those of lathwork/cxx/index.hpp. Differences from std::map, each with
 // its reason, are in doc/cxx.md.
@@ -70,14 +68,17 @@ class map_place {
     template <typename T>
     static constexpr bool another = !std::same_as<std::remove_cvref_t<T>, map_place>;
     static constexpr bool is_tested = std::is_class_v<V> && std::constructible_from<bool, V>;
-    static constexpr bool counts = requires(V v) { v + 1; };
 
 public:
     map_place(const map_place&) = delete;
     // A copy of the value; V() is inserted if the key is not there. A reference into the map does
     // not exist: other threads may erase the key at any time.
     operator V() && { return read(); } // NOLINT(google-explicit-constructor): as a V& is one
-    explicit operator bool() && requires is_tested { return static_cast<bool>(read()); }
+    explicit operator bool() &&
+        requires is_tested
+    {
+        return static_cast<bool>(read());
+    }
     const V get() && { return read(); } // NOLINT(readability-const-return-type)
     V operator->() && { return read(); }
     decltype(auto) operator*() &&
@@ -113,11 +114,11 @@ public:
     map_place&& operator>>=(const auto& by) && {
         return change([](const V& v, const auto& n) { return v >> n; }, by);
     }
-    map_place&& operator++() && requires counts { return change(std::plus<>(), 1); }
-    map_place&& operator--() && requires counts { return change(std::minus<>(), 1); }
+    map_place&& operator++() && { return change(std::plus<>(), 1); }
+    map_place&& operator--() && { return change(std::minus<>(), 1); }
     // These return the value before the step.
-    V operator++(int) && requires counts { return before(1); }
-    V operator--(int) && requires counts { return before(-1); }
+    V operator++(int) && { return before(1); }
+    V operator--(int) && { return before(-1); }
     friend bool operator==(map_place&& a, map_place&& b) { return a.read() == b.read(); }
     template <typename U>
         requires(another<U> && !std::is_arithmetic_v<V>)
@@ -279,8 +280,7 @@ public:
     };
 
     // An empty map; it takes memory at its first use, or with a configuration now: error() tells
-    // whether there was any. The layout that `how` names is
-    // not used; the allocator stays where it is as long as the map.
+    // whether there was any. The allocator stays where it is as long as the map.
     point_map() noexcept : base(default_config(), false) {}
     explicit point_map(const config& how) : base(how, true) {}
     // The calls below that return no result throw std::bad_alloc without memory (where exceptions
@@ -338,8 +338,7 @@ public:
     // The value, in place: it stays as it is to the end of the section, whoever erases the key.
     held_value find(const read_section& /*inside*/, key_arg key) const {
         found f;
-        const table* in = get();
-        if (!in || !in->get(in->code_of(key), f))
+        if (!look_up(key, f))
             return {};
         if constexpr (table::direct)
             return table::value_of(f.word);
@@ -351,8 +350,7 @@ public:
     bool visit(key_arg key, Fn&& fn) const {
         found f;
         detail::reader inside(this->rcu());
-        const table* in = get();
-        if (!in || !in->get(in->code_of(key), f))
+        if (!look_up(key, f))
             return false;
         const auto& value = table::value_of(f.word);
         fn(value);
@@ -372,8 +370,7 @@ public:
     bool contains(key_arg key) const {
         found f;
         detail::reader inside(this->rcu());
-        const table* in = get();
-        return in && in->get(in->code_of(key), f);
+        return look_up(key, f);
     }
     size_type count(key_arg key) const { return contains(key) ? 1 : 0; }
     // Values of many keys, with overlapped cache misses: out[i] belongs to keys[i]. Looks up
@@ -528,12 +525,13 @@ public:
         return node;
     }
     // The iterator is at the end then.
-    node_type extract(iterator& at) {
+    template <typename It>
+        requires std::same_as<std::remove_cvref_t<It>, iterator>
+    node_type extract(It&& at) {
         const K key = at->first;
         at = this->end();
         return extract(key);
     }
-    node_type extract(iterator&& at) { return extract(at); }
     insert_return_type insert(node_type&& node) {
         insert_return_type done;
         if (!node)
@@ -578,23 +576,18 @@ public:
     std::size_t insert_batch(std::span<const std::pair<K, V>> entries, std::span<int> results = {})
         requires table::direct
     {
-        return detail::by_parts<table::step>(
-            entries.size(), results, this->no_table(),
-            [&](std::size_t at, std::size_t n, int* codes) {
-                table* to = inserts();
-                return to ? to->insert_batch(entries.subspan(at, n), codes) : 0;
-            });
-    }
-    // Erases many keys; results[i] is 0 or -ENOENT for keys[i], or no results. Returns how many it
-    // erased.
-    std::size_t erase_batch(std::span<const K> keys, std::span<int> results = {})
-        requires table::direct
-    {
-        return detail::by_parts<table::step>(
-            keys.size(), results, -ENOENT, [&](std::size_t at, std::size_t n, int* codes) {
-                table* in = changes();
-                return in ? in->erase_batch(keys.subspan(at, n), codes) : 0;
-            });
+        std::array<int, table::step> codes;
+        std::size_t done = 0;
+        for (std::size_t at = 0; at < entries.size(); at += table::step) {
+            table* to = inserts();
+            const std::size_t n = std::min(table::step, entries.size() - at);
+            codes.fill(this->no_table());
+            if (to)
+                done += to->insert_batch(entries.subspan(at, n), codes.data());
+            if (at < results.size())
+                std::copy_n(codes.data(), std::min(n, results.size() - at), &results[at]);
+        }
+        return done;
     }
     // Excludes all other calls.
     void clear() {
@@ -614,6 +607,10 @@ public:
 
 private:
     friend place;
+    bool look_up(key_arg key, found& f) const {
+        const table* in = get();
+        return in && in->get(table::code_of(key), f);
+    }
     // One step of erase_if(), at the first key behind `from`. Returns whether there is one.
     template <typename Fn>
     bool erase_next_if(table& in, std::optional<K>& from, Fn& gone, size_type& n) {

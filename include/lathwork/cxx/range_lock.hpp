@@ -95,22 +95,10 @@ public:
         : range_guard(locks, first, end, std::defer_lock, mode) {
         try_lock();
     }
-    // Waits so long.
-    template <typename Rep, typename Period>
-    range_guard(range_locks& locks, std::uint64_t first, std::uint64_t end,
-                std::chrono::duration<Rep, Period> most, range_mode mode = exclusive_range) noexcept
-        : range_guard(locks, first, end, std::defer_lock, mode) {
-        try_lock_for(most);
-    }
     // Holds nothing yet.
     range_guard(range_locks& locks, std::uint64_t first, std::uint64_t end, std::defer_lock_t,
                 range_mode mode = exclusive_range) noexcept
         : locks_(locks), first_(first), last_(end - 1), mode_(mode), empty_(first == end && end) {}
-    // Waits for all keys.
-    explicit range_guard(range_locks& locks, range_mode mode = exclusive_range) noexcept
-        : locks_(locks), first_(0), last_(forever), mode_(mode) {
-        lock();
-    }
     ~range_guard() {
         if (owns_lock())
             unlock();

@@ -5,7 +5,7 @@
 //     lathwork::space pool({.low = 4096, .high = 1ull << 40, .unit = 4096});
 //     if (auto got = pool.allocate(8192, 8192))
 //         use(got->key, got->size);
-//     auto buffer = pool.hold(65536);             // freed when it is destroyed
+//     auto buffer = pool.hold({.size = 65536, .below = 1ull << 32}); // freed when it is destroyed
 //     for (lathwork::range run : pool.runs())     // what is allocated; free_runs(): what is not
 //         show(run.key, run.size);
 //
@@ -17,7 +17,7 @@
 #ifndef LATHWORK_CXX_SPACE_HPP
 #define LATHWORK_CXX_SPACE_HPP
 
-#include "lathwork/cxx/hole.hpp"
+#include "lathwork/cxx/detail/container.hpp"
 #include "lathwork/space.h"
 
 #include <istream>
@@ -41,20 +41,117 @@ struct space_options {
     const lath_allocator* allocator = nullptr;
 };
 
+enum class placement {
+    first = LATH_HOLE_FIRST, // the lowest place
+    last = LATH_HOLE_LAST, // the highest
+    best = LATH_HOLE_BEST, // in the shortest hole
+    next = LATH_HOLE_NEXT, // the lowest from hint on, then from the beginning
+    near = LATH_HOLE_NEAR, // the nearest to hint
+    exact = LATH_HOLE_EXACT, // at hint or not at all
+};
+
+struct hole_request {
+    std::uint64_t size = 0;
+    std::uint64_t align = 1; // a power of two
+    std::uint64_t low = 0, high = 0; // within [low, high), and within the space; high 0: no limit
+    std::uint64_t below = 0; // below this address first; 0: no
+    std::uint64_t hint = 0;
+    placement policy = placement::first;
+};
+
+// A range, or why there is none: -ENOSPC | -EINVAL | -ENOMEM.
+struct hole_result : result {
+    range where{};
+    const range& operator*() const { return where; }
+    const range* operator->() const { return &where; }
+    range value_or(range other) const { return error == 0 ? where : other; }
+};
+
+// The runs of a space. Each is read when an iterator reaches it. A run of all 2^64 addresses has
+// size 0, which no view shows.
+class run_view : public std::ranges::view_interface<run_view> {
+    using next_run = int (*)(lath_space*, std::uint64_t, lath_item*);
+
+public:
+    class iterator {
+    public:
+        using value_type = range;
+        using difference_type = std::ptrdiff_t;
+        using iterator_concept = std::forward_iterator_tag;
+
+        iterator() = default;
+        range operator*() const { return run_; }
+        iterator& operator++() {
+            if (!run_.size)
+                detail::step_beyond_the_end();
+            const std::uint64_t next = run_.end();
+            run_ = next ? at(next) : range{};
+            return *this;
+        }
+        iterator operator++(int) { return detail::step_after(*this); }
+        friend bool operator==(const iterator& a, const iterator& b) { return a.run_ == b.run_; }
+        // Whether a shows a run before that of b; the one of b may have changed.
+        friend bool operator<(const iterator& a, const iterator& b) {
+            return a.run_.size && (!b.run_.size || a.run_.key < b.run_.key);
+        }
+
+    private:
+        friend run_view;
+        iterator(lath_space* of, next_run next) : of_(of), next_(next), run_(at(0)) {}
+        range at(std::uint64_t key) const {
+            lath_item run;
+            return of_ && next_(of_, key, &run) == 0 ? range::sized(run.key, run.size) : range{};
+        }
+        lath_space* of_ = nullptr;
+        next_run next_ = nullptr;
+        range run_{}; // of size 0: the end
+    };
+
+    run_view() = default;
+    run_view(lath_space* of, next_run next) : of_(of), next_(next) {}
+    iterator begin() const { return {of_, next_}; }
+    iterator end() const { return {}; }
+
+private:
+    lath_space* of_ = nullptr;
+    next_run next_ = nullptr;
+};
+
 class space {
 public:
     using stats_type = lath_space_stats;
-    using allocation = allocation_of<space>;
-    struct run_source {
-        lath_space* of = nullptr;
-        int (*next)(lath_space*, std::uint64_t, lath_item*) = nullptr;
-
-        range at(std::uint64_t key) const {
-            lath_item run;
-            return of && next(of, key, &run) == 0 ? range::sized(run.key, run.size) : range{};
+    using run_view = lathwork::run_view;
+    // Owns one allocation; empty if there is none, see error().
+    class allocation {
+    public:
+        allocation() = default;
+        allocation(allocation&& other) noexcept
+            : from_(std::exchange(other.from_, nullptr)), got_(other.got_) {}
+        allocation& operator=(allocation&& other) noexcept {
+            std::swap(from_, other.from_);
+            std::swap(got_, other.got_);
+            return *this;
         }
+        ~allocation() {
+            if (from_)
+                from_->free(got_.where);
+        }
+        explicit operator bool() const { return from_ != nullptr; }
+        int error() const { return from_ ? 0 : got_.error; }
+        const range& operator*() const { return got_.where; }
+        const range* operator->() const { return &got_.where; }
+        // Gives up ownership: the caller frees the range.
+        range release() {
+            from_ = nullptr;
+            return got_.where;
+        }
+
+    private:
+        friend space;
+        allocation(space* from, hole_result got) : from_(got ? from : nullptr), got_(got) {}
+        space* from_ = nullptr;
+        hole_result got_{{-ENOENT}, {}};
     };
-    using run_view = detail::run_view<run_source>;
 
     explicit space(const space_options& how) {
         lath_space_config in = LATH_SPACE_CONFIG_INIT;
@@ -86,24 +183,20 @@ public:
     hole_result allocate(std::uint64_t size, std::uint64_t align = 0, std::uint64_t cookie = 0) {
         return take(size, lath_space_alloc, size, align, cookie);
     }
-    // As allocate(), from the segments whose bits are set alone.
-    hole_result allocate_in(std::uint64_t segments, std::uint64_t size, std::uint64_t align = 0,
-                            std::uint64_t cookie = 0) {
-        return take(size, lath_space_alloc_in, segments, size, align, cookie);
-    }
-    // As allocate(), below an address (0: 2^64): for devices that do not reach all.
-    hole_result allocate_below(std::uint64_t high, std::uint64_t size, std::uint64_t align = 0,
-                               std::uint64_t cookie = 0) {
-        return take(size, lath_space_alloc_below, high, size, align, cookie);
-    }
     // With limits, a policy and a hint.
     hole_result allocate(const hole_request& want, std::uint64_t cookie = 0) {
-        lath_hole_request in = detail::to_c(want);
+        const lath_hole_request in{.size = want.size,
+                                   .align = want.align,
+                                   .low = want.low,
+                                   .high = want.high,
+                                   .below = want.below,
+                                   .hint = want.hint,
+                                   .policy = static_cast<lath_hole_policy>(want.policy)};
         return take(want.size, lath_space_alloc_request, &in, cookie);
     }
     // As allocate(); the returned owner frees the range when it is destroyed.
-    allocation hold(std::uint64_t size, std::uint64_t align = 0) {
-        return {this, allocate(size, align)};
+    allocation hold(const hole_request& want, std::uint64_t cookie = 0) {
+        return {this, allocate(want, cookie)};
     }
 
     // Takes exactly this range: 0 | -EBUSY (a part is taken) | -EINVAL | -ENOSPC (the segment is
@@ -124,10 +217,9 @@ public:
         return entry<std::uint64_t>{range::sized(item.key, item.size), item.value};
     }
 
-    // The allocated and the free runs, in order. Each is read when an iterator reaches it. A run of
-    // all 2^64 addresses has size 0, which no view shows.
-    run_view runs() const { return run_view({native(), lath_space_next}); }
-    run_view free_runs() const { return run_view({native(), lath_space_next_free}); }
+    // The allocated and the free runs, in order.
+    run_view runs() const { return {native(), lath_space_next}; }
+    run_view free_runs() const { return {native(), lath_space_next_free}; }
 
     // The number of the new segment, or a negative errno: -EEXIST | -ENOSPC | -EINVAL | -ENOMEM. What
     // else is done with segments are C calls on native().

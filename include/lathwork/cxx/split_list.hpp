@@ -88,7 +88,7 @@ struct split_list_policy {
     // Cache lines of an element to prefetch, F elements ahead, on every step of a scan and every
     // pop_front; 0 = none.
     static constexpr unsigned prefetch_lines = 1;
-    // Of longer lists for_each and find_if prefetch into the second-level cache only, which
+    // Of longer lists for_each prefetches into the second-level cache only, which
     // supports more overlapping misses.
     static constexpr std::size_t far_size = std::size_t{1} << 17;
 };
@@ -281,30 +281,12 @@ public:
     template <class Fn>
         requires std::invocable<Fn&, T&>
     LATH_SPLIT_LIST_INLINE constexpr void for_each(Fn f) {
-        walk<T>([&f](T& element) {
-            std::invoke(f, element);
-            return true;
-        });
+        walk<T>(f);
     }
     template <class Fn>
         requires std::invocable<Fn&, const T&>
     LATH_SPLIT_LIST_INLINE constexpr void for_each(Fn f) const {
-        walk<const T>([&f](const T& element) {
-            std::invoke(f, element);
-            return true;
-        });
-    }
-
-    // Returns the first element that pred accepts, or nullptr.
-    template <class Pred>
-        requires std::predicate<Pred&, const T&>
-    [[nodiscard]] constexpr T* find_if(Pred pred) {
-        return walk<T>([&pred](T& element) { return !std::invoke(pred, std::as_const(element)); });
-    }
-    template <class Pred>
-        requires std::predicate<Pred&, const T&>
-    [[nodiscard]] constexpr const T* find_if(Pred pred) const {
-        return walk<const T>([&pred](const T& element) { return !std::invoke(pred, element); });
+        walk<const T>(f);
     }
 
     [[nodiscard]] LATH_SPLIT_LIST_INLINE constexpr iterator begin() noexcept {
@@ -360,40 +342,28 @@ private:
             first_[l] = element;
     }
 
-    // Moves a cursor to the next element of its lane. Returns the element that it was on.
+    // Moves a cursor to the next element of its lane.
     template <class Element, bool Far, class Visit>
-    LATH_SPLIT_LIST_INLINE static constexpr T* step(T*& cursor, Visit& visit) {
+    LATH_SPLIT_LIST_INLINE static constexpr void step(T*& cursor, Visit& visit) {
         T* const element = cursor;
         T* const ahead = element->*Next;
         prefetch<Far>(ahead);
         cursor = ahead;
-        return visit(static_cast<Element&>(*element)) ? nullptr : element;
-    }
-
-    template <class Element, bool Far, class Visit, std::size_t... I>
-    LATH_SPLIT_LIST_INLINE static constexpr T* step_group(T** cursors, Visit& visit,
-                                                          std::index_sequence<I...>) {
-        T* stop = nullptr;
-        ((stop = step<Element, Far>(cursors[I], visit)) || ...);
-        return stop;
+        std::invoke(visit, static_cast<Element&>(*element));
     }
 
     // Visits all whole rows of elements that have a link; `links` is the number of the others.
-    template <class Element, bool Far, class Visit>
-    LATH_SPLIT_LIST_INLINE static constexpr T* step_rows(T** cursors, size_type& links,
-                                                         Visit& visit) {
+    template <class Element, bool Far, class Visit, std::size_t... I>
+    LATH_SPLIT_LIST_INLINE static constexpr void
+    step_rows(T** cursors, size_type& links, Visit& visit, std::index_sequence<I...>) {
         for (; links >= F; links -= F)
             for (std::size_t i = 0; i < F; i += unroll)
-                if (T* stop = step_group<Element, Far>(cursors + i, visit,
-                                                       std::make_index_sequence<unroll>{}))
-                    return stop;
-        return nullptr;
+                (step<Element, Far>(cursors[i + I], visit), ...);
     }
 
-    // Visits elements until visit returns false. Returns that element, or nullptr at the end. The
-    // last F elements have no link, so their cursors are not moved.
+    // Visits the elements. The last F have no link, so their cursors are not moved.
     template <class Element, class Visit>
-    LATH_SPLIT_LIST_INLINE constexpr T* walk(Visit visit) const;
+    LATH_SPLIT_LIST_INLINE constexpr void walk(Visit& visit) const;
 };
 
 // The queue of a scheduler: F = 32 lanes take 528 bytes; with tasks of 5 ns and more, 8 do as well.
@@ -483,7 +453,7 @@ public:
 
 template <class T, unsigned F, T* T::* Next, class Policy>
 template <class Element, class Visit>
-constexpr T* intrusive_split_list<T, F, Next, Policy>::walk(Visit visit) const {
+constexpr void intrusive_split_list<T, F, Next, Policy>::walk(Visit& visit) const {
     T* cursors[F];
     const size_type n = size();
     copy_lanes(cursors, first_);
@@ -492,20 +462,18 @@ constexpr T* intrusive_split_list<T, F, Next, Policy>::walk(Visit visit) const {
     size_type links = n > F ? n - F : 0;
     // the rest of the first row
     for (; l != 0 && l < F && links != 0; ++l, --links)
-        if (T* stop = step<Element, false>(cursors[l], visit))
-            return stop;
+        step<Element, false>(cursors[l], visit);
     l = lane(l);
-    if (T* stop = n > Policy::far_size ? step_rows<Element, true>(cursors, links, visit)
-                                       : step_rows<Element, false>(cursors, links, visit))
-        return stop;
+    constexpr auto row = std::make_index_sequence<unroll>{};
+    if (n > Policy::far_size)
+        step_rows<Element, true>(cursors, links, visit, row);
+    else
+        step_rows<Element, false>(cursors, links, visit, row);
     for (; links != 0; ++l, --links)
-        if (T* stop = step<Element, false>(cursors[l], visit))
-            return stop;
+        step<Element, false>(cursors[l], visit);
 
     for (size_type rest = n < F ? n : F; rest != 0; --rest, ++l)
-        if (!visit(static_cast<Element&>(*cursors[lane(l)])))
-            return cursors[lane(l)];
-    return nullptr;
+        std::invoke(visit, static_cast<Element&>(*cursors[lane(l)]));
 }
 
 template <class T, unsigned F, T* T::* Next, class Policy>

@@ -234,15 +234,6 @@ public:
         auto least = 1 - static_cast<decltype(ms)>(now);
         return expire(key, now + static_cast<std::uint64_t>(ms < least ? least : ms));
     }
-    // Removes the keys. Returns how many there were.
-    std::size_t erase_all(std::span<const Key> keys) {
-        std::vector<lath_store_key> all = to_keys(keys);
-        std::vector<int> results(keys.size());
-        std::size_t done = lath_store_mdel(handle(), all.size(), all.data(), results.data());
-        for (int ret : results)
-            check(ret, -ENOENT);
-        return done;
-    }
     // Sets all entries. Throws the error of the first that failed; the others are set.
     void set_all(std::span<const std::pair<Key, std::string_view>> entries) {
         std::vector<lath_store_entry> all;

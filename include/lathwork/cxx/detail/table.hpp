@@ -220,42 +220,31 @@ private:
     mutable lath_index list_;
 };
 
-// What a range_map and a range_set show of an item.
+// Of a range_map. Boxes are copied in the section.
 template <typename T>
-struct range_values {
-    using words = value_words<T, stored_in_leaf<T>>;
-    using entry = lathwork::entry<T>;
-    using reference = const entry; // const: it->value = x would change a copy
-    static constexpr std::size_t chunk = words::direct ? 16 : 1; // boxes are copied in the section
-    static entry show(const found_entry<typename words::word_type>& f) {
-        return {range::sized(f.code, f.size), T(words::show(f.word))};
-    }
-};
-struct no_values {
-    using words = value_words<std::uint64_t, true>;
-    using entry = range;
-    using reference = range;
-    static constexpr std::size_t chunk = 16;
-    static entry show(const found_entry<std::uint64_t>& f) { return range::sized(f.code, f.size); }
-};
-template <typename Items>
-class range_table : public index_table<typename Items::words, true, Items::chunk> {
-    using base = index_table<typename Items::words, true, Items::chunk>;
+using range_words = value_words<T, stored_in_leaf<T>>;
+template <typename T>
+class range_table : public index_table<range_words<T>, true, stored_in_leaf<T> ? 16 : 1> {
+    using base = index_table<range_words<T>, true, stored_in_leaf<T> ? 16 : 1>;
 
 public:
     using typename base::found;
-    using items = Items;
     using key_type = std::uint64_t;
     using key_arg = std::uint64_t;
-    using entry = typename Items::entry;
-    using reference = typename Items::reference;
+    using entry = lathwork::entry<T>;
+    using reference = const entry; // const: it->value = x would change a copy
     static constexpr bool copies = true;
     using base::base;
 
     static std::uint64_t code_of(std::uint64_t key) { return key; }
-    static void copy_entry(const found& f, std::optional<entry>& to) { to.emplace(Items::show(f)); }
+    static void copy_entry(const found& f, std::optional<entry>& to) {
+        to.emplace(entry{range::sized(f.code, f.size), T(range_words<T>::show(f.word))});
+    }
     static std::optional<entry> one(bool any, const found& f) {
-        return any ? std::optional<entry>(Items::show(f)) : std::nullopt;
+        std::optional<entry> copy;
+        if (any)
+            copy_entry(f, copy);
+        return copy;
     }
 };
 
@@ -338,29 +327,23 @@ public:
 
     // An entry that the table does not have yet.
     struct made {
-        typename words::made value;
+        typename words::made value{};
         code at = 0;
-        made() = default;
-        template <typename... Args>
-        explicit made(words& to, Args&&... args)
-            requires(!direct)
-            : value(to.make(std::forward<Args>(args)...)) {
-            if (value)
-                at = code_of(words::show(value.word()).entry.first);
-        }
-        explicit made(words& to, const std::pair<K, V>& of)
-            requires direct
-            : value(to.make(of.second)), at(code_of(of.first)) {}
         explicit operator bool() const { return static_cast<bool>(value); }
         found shown() const { return {at, 1, value.word()}; }
     };
     // Of the arguments of a pair.
     template <typename... Args>
     made make(Args&&... args) {
-        if constexpr (direct)
-            return made(values_, std::pair<K, V>(std::forward<Args>(args)...));
-        else
-            return made(values_, std::forward<Args>(args)...);
+        if constexpr (direct) {
+            const std::pair<K, V> of(std::forward<Args>(args)...);
+            return {values_.make(of.second), code_of(of.first)};
+        } else {
+            made fresh{values_.make(std::forward<Args>(args)...)};
+            if (fresh)
+                fresh.at = code_of(words::show(fresh.value.word()).entry.first);
+            return fresh;
+        }
     }
     // In a section, if it is to look at the value.
     bool get(code at, found& to) const {
@@ -393,11 +376,6 @@ public:
             items[i] = {code_of(entries[i].first), 1, given(packed[i])};
         }
         return lath_index_insert_batch(native(), entries.size(), items.data(), codes);
-    }
-    std::size_t erase_batch(std::span<const K> keys, int* codes) {
-        std::array<code, step> at;
-        std::transform(keys.begin(), keys.end(), at.begin(), code_of);
-        return lath_index_erase_batch(native(), keys.size(), at.data(), codes);
     }
     int replace(const made& by, word& old) {
         taken_item<word> was;
