@@ -226,18 +226,8 @@ private:
 };
 
 template <typename K, typename V, typename Compare = std::less<K>>
-class point_map : public detail::ordered<detail::table_of<K, V, detail::descending<Compare, K>>> {
-    static_assert(map_key<K>,
-                  "lathwork: this key type has no code: specialise lathwork::key_code<K> "
-                  "(lathwork/cxx/key_code.hpp)");
-    static_assert(
-        detail::ascending<Compare, K> || detail::descending<Compare, K>,
-        "lathwork: keys are ordered by their codes: Compare is std::less or std::greater; "
-        "for another order specialise lathwork::key_code<K>");
-    static_assert(std::is_object_v<V> && !std::is_const_v<V>,
-                  "lathwork: a value is an object that is not const; for references use pointers");
-
-    using table = detail::table_of<K, V, detail::descending<Compare, K>>;
+class point_map : public detail::ordered<typename detail::table_of<K, V, Compare>::type> {
+    using table = typename detail::table_of<K, V, Compare>::type;
     using base = detail::ordered<table>;
     using typename base::code;
     using typename base::found;

@@ -6,7 +6,7 @@
 //
 // index.hpp and point_map.hpp include it; a program has no reason to do so itself.
 //
-//   lathwork::detail::table_of<int, int, false> t(lathwork::default_config());
+//   lathwork::detail::table_of<int, int, std::less<>>::type t(lathwork::default_config());
 //   auto made = t.make(1, 10);
 //   if (t.insert(made) == 0)
 //       made.value.taken();
@@ -591,9 +591,20 @@ private:
     mutable lath_bytes set_;
 };
 
-template <typename K, typename V, bool Down>
-using table_of = std::conditional_t<word_key<K>, std::type_identity<word_table<K, V, Down>>,
-                                    std::type_identity<byte_table<K, V, Down>>>::type;
+template <typename K, typename V, typename Compare>
+struct table_of {
+    static_assert(map_key<K>,
+                  "lathwork: this key type has no code: specialise lathwork::key_code<K> "
+                  "(lathwork/cxx/key_code.hpp)");
+    static_assert(ascending<Compare, K> || descending<Compare, K>,
+                  "lathwork: keys are ordered by their codes: Compare is std::less or std::greater; "
+                  "for another order specialise lathwork::key_code<K>");
+    static_assert(std::is_object_v<V> && !std::is_const_v<V>,
+                  "lathwork: a value is an object that is not const; for references use pointers");
+    static constexpr bool down = descending<Compare, K>;
+    using type = std::conditional_t<word_key<K>, std::type_identity<word_table<K, V, down>>,
+                                    std::type_identity<byte_table<K, V, down>>>::type;
+};
 
 } // namespace lathwork::detail
 
