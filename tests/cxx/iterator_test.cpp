@@ -3,6 +3,7 @@
 // Iterators whose entries leave, whose copies throw, and that go backward; functions of the
 // caller's that throw through calls of the C library.
 #include "lathwork/cxx/index.hpp"
+#include "lathwork/cxx/interval.hpp"
 #include "lathwork/cxx/point_map.hpp"
 #include "lathwork/cxx/space.hpp"
 
@@ -70,6 +71,14 @@ void each_failure(const Iterator& start, const Iterator& end, Step step) {
         --at; // usable, wherever it is
         CHECK(shows_its_own(at));
     }
+}
+
+template <typename Map>
+auto key_of(const char* text) {
+    if constexpr (std::is_same_v<typename Map::key_type, int>)
+        return std::stoi(text);
+    else
+        return std::string(text);
 }
 
 range_map<int> tens() {
@@ -212,18 +221,36 @@ TEST_CASE("join: what may_join throws leaves it, and nothing is locked") {
     CHECK(map.size() == 1);
 }
 
-TEST_CASE("visits, updates and erase_if that throw leave no section") {
-    point_map<int, std::string> points{{1, "one"}};
-    range_map<std::string> ranges;
-    CHECK(ranges.insert(0, 10, "one"));
+TEST_CASE_TEMPLATE("what the program's functions throw leaves no section, and nothing locked", Map,
+                   point_map<int, fragile>, point_map<std::string, fragile>) {
+    using calls = std::initializer_list<std::function<void()>>;
+    const auto one = key_of<Map>("1"), other = key_of<Map>("2");
+    const fragile value(2);
+    Map points;
+    range_map<fragile> ranges;
+    interval_map<fragile> intervals;
     auto fail = [](auto&&...) -> bool { throw std::runtime_error("no"); };
-    auto change = [](const std::string&) -> std::string { throw std::runtime_error("no"); };
-    CHECK_THROWS_AS(points.update(1, change), std::runtime_error);
-    CHECK_THROWS_AS(points.erase_if(fail), std::runtime_error);
-    CHECK_THROWS_AS(ranges.update(5, change), std::runtime_error);
-    CHECK_THROWS_AS(ranges.visit(5, fail), std::runtime_error);
+    auto change = [](const fragile&) -> fragile { throw std::runtime_error("no"); };
+    CHECK((points.try_emplace(one, 1u) && ranges.try_emplace(0, 10, 1u)));
+    for (const auto& call : calls{
+             [&] { points.visit(one, fail); }, [&] { points.update(one, change); },
+             [&] { points.update(one, change, value); }, [&] { points.erase_if(fail); },
+             [&] { std::erase_if(points, fail); }, [&] { ranges.update(5, change); },
+             [&] { ranges.visit(5, fail); }})
+        CHECK_THROWS_AS(call(), std::runtime_error);
+    for (const auto& call : calls{
+             [&] { points.try_emplace(other, value); }, [&] { points.insert(other, value); },
+             [&] { points.insert_or_assign(one, value); }, [&] { points.replace(one, value); },
+             [&] { points.at(one); }, [&] { ranges.try_emplace(20, 30, value); },
+             [&] { ranges.replace(0, value); }, [&] { ranges.split(5, value); },
+             [&] { intervals.insert(0, 1, value); }}) {
+        fragile::left = 0;
+        CHECK_THROWS_AS(call(), std::runtime_error);
+        fragile::left = -1;
+    }
     lath_rcu_auto.synchronize();
-    CHECK((points.erase(1) && ranges.remove_covering(5)));
+    CHECK((points.size() == 1 && ranges.size() == 1 && intervals.empty()));
+    CHECK((points.erase(one) && ranges.remove_covering(5)));
 }
 
 TEST_CASE("space: streams that throw") {

@@ -58,12 +58,8 @@ using stats = lath_index_stats;
 // The defaults: ranges, memory from anonymous pages, threads register by themselves.
 inline config default_config() { return LATH_CONFIG_INIT; }
 
-// A lath_allocator over a memory resource, which stays where it is as long as the allocator is used
-// and may be called by several threads at once (std::pmr::synchronized_pool_resource):
-//
-//     lath_allocator memory = lathwork::memory_of(resource);
-//     lathwork::config how = lathwork::default_config();
-//     how.allocator = &memory; // it too stays as long as a container made with it
+// A lath_allocator over a memory resource, for config.allocator. Both stay where they are as long
+// as a container made with them; the resource may be called by several threads at once.
 inline lath_allocator memory_of(std::pmr::memory_resource& resource) {
     static constexpr std::size_t most = 64; // free() is not told the alignment: always this one
     return {[](void* ctx, std::size_t size, std::size_t align) -> void* {
@@ -167,12 +163,13 @@ public:
 
     const lath_rcu* rcu() const { return rcu_; }
 
-    // fn(head) after a grace period; its first statement is retired().
-    static void retire(const lath_rcu* rcu, lath_rcu_head* head, void (*fn)(lath_rcu_head*)) {
+    // call(head, fn): lath_rcu::call or lath_rcu_later. The first statement of fn is retired().
+    static void retire(decltype(lath_rcu::call) call, lath_rcu_head* head,
+                       void (*fn)(lath_rcu_head*)) {
 #ifdef LATHWORK_TSAN
         __tsan_release(&grace_period);
 #endif
-        rcu->call(head, fn);
+        call(head, fn);
     }
     // Waits for a grace period.
     static void wait(const lath_rcu* rcu) {
@@ -312,7 +309,7 @@ public:
     // Whether no other shows b, which left the container a grace period ago.
     static bool is_last(const box* b) { return b->holders.load(std::memory_order_acquire) == 1; }
     // The container does not have b any more, but readers may have found it.
-    void retire(box* b) { reader::retire(rcu_, &b->head, after_grace_period); }
+    void retire(box* b) { reader::retire(rcu_->call, &b->head, after_grace_period); }
     // Waits until no reader looks at what the container does not have any more.
     void wait() { reader::wait(rcu_); }
     // Waits for the readers and destroys all that left the container before. Not in a section.
@@ -335,7 +332,7 @@ public:
         while (!unseen_.compare_exchange_weak(newest, &b->head));
         if (rcu_ == &lath_rcu_auto && !asked_.exchange(true)) {
             users_.fetch_add(1, std::memory_order_relaxed);
-            lath_rcu_later(&asks_.head, destroy_later);
+            reader::retire(lath_rcu_later, &asks_.head, destroy_later);
         }
     }
     // A call that changes the container begins with this. What a destructor removes waits for the
@@ -362,6 +359,7 @@ private:
         of(head)->owner->keep(of(head)); // the flavour does not use the head any more
     }
     static void destroy_later(lath_rcu_head* head) {
+        reader::retired();
         removed_values* self = reinterpret_cast<asking*>(head)->owner;
         self->at_work_.store(getpid());
         self->asked_.store(false);

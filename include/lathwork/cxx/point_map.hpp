@@ -393,9 +393,6 @@ public:
 
     // All entries / those with keys in [first, end), in order and in place: what is shown stays to
     // the end of the section. This takes less time than an iterator that keeps what it shows.
-    //
-    //     lathwork::read_section inside(map);
-    //     for (const auto& [key, value] : map.in(inside))
     auto in(const read_section& /*inside*/) const {
         return this->template between<in_place>(true, {});
     }
