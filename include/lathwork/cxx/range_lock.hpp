@@ -45,12 +45,12 @@ struct range_locks_options {
 class range_locks {
 public:
     explicit range_locks(const range_locks_options& options = {}) noexcept {
-        lath_range_config config = LATH_RANGE_CONFIG_INIT;
-        config.usual = options.usual;
-        config.flags = options.deadlocks ? LATH_RANGE_DEADLOCKS : 0;
-        config.buckets = options.buckets;
-        config.allocator = options.allocator;
-        error_ = lath_range_locks_init(&locks_, &config);
+        lath_range_config how = LATH_RANGE_CONFIG_INIT;
+        how.usual = options.usual;
+        how.flags = options.deadlocks ? LATH_RANGE_DEADLOCKS : 0;
+        how.buckets = options.buckets;
+        how.allocator = options.allocator;
+        error_ = lath_range_locks_init(&locks_, &how);
     }
     // No range is held or waited for.
     ~range_locks() {
