@@ -597,8 +597,8 @@ struct table_of {
                   "lathwork: this key type has no code: specialise lathwork::key_code<K> "
                   "(lathwork/cxx/key_code.hpp)");
     static_assert(ascending<Compare, K> || descending<Compare, K>,
-                  "lathwork: keys are ordered by their codes: Compare is std::less or std::greater; "
-                  "for another order specialise lathwork::key_code<K>");
+                  "lathwork: keys are ordered by their codes: Compare is std::less or "
+                  "std::greater; for another order specialise lathwork::key_code<K>");
     static_assert(std::is_object_v<V> && !std::is_const_v<V>,
                   "lathwork: a value is an object that is not const; for references use pointers");
     static constexpr bool down = descending<Compare, K>;
