@@ -17,7 +17,6 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
-#include <vector>
 
 using namespace lathwork;
 
@@ -224,7 +223,6 @@ TEST_CASE("join: what may_join throws leaves it, and nothing is locked") {
 
 TEST_CASE_TEMPLATE("what the program's functions throw leaves no section, and nothing locked", Map,
                    point_map<int, fragile>, point_map<std::string, fragile>) {
-    using calls = std::vector<std::function<void()>>;
     const auto one = key_of<Map>("1"), other = key_of<Map>("2");
     const fragile value(2);
     Map points;
@@ -233,24 +231,28 @@ TEST_CASE_TEMPLATE("what the program's functions throw leaves no section, and no
     auto fail = [](auto&&...) -> bool { throw std::runtime_error("no"); };
     auto change = [](const fragile&) -> fragile { throw std::runtime_error("no"); };
     CHECK((points.try_emplace(one, 1u) && ranges.try_emplace(0, 10, 1u)));
-    const calls functions{
-        [&] { points.visit(one, fail); }, [&] { points.update(one, change); },
-        [&] { points.update(one, change, value); }, [&] { points.erase_if(fail); },
-        [&] { std::erase_if(points, fail); }, [&] { ranges.update(5, change); },
-        [&] { ranges.visit(5, fail); }};
-    for (const auto& call : functions)
-        CHECK_THROWS_AS(call(), std::runtime_error);
-    const calls copies{
-        [&] { points.try_emplace(other, value); }, [&] { points.insert(other, value); },
-        [&] { points.insert_or_assign(one, value); }, [&] { points.replace(one, value); },
-        [&] { points.at(one); }, [&] { ranges.try_emplace(20, 30, value); },
-        [&] { ranges.replace(0, value); }, [&] { ranges.split(5, value); },
-        [&] { intervals.insert(0, 1, value); }};
-    for (const auto& call : copies) {
+    auto throws = [](auto call) { CHECK_THROWS_AS(call(), std::runtime_error); };
+    throws([&] { points.visit(one, fail); });
+    throws([&] { points.update(one, change); });
+    throws([&] { points.update(one, change, value); });
+    throws([&] { points.erase_if(fail); });
+    throws([&] { std::erase_if(points, fail); });
+    throws([&] { ranges.update(5, change); });
+    throws([&] { ranges.visit(5, fail); });
+    auto copy_throws = [](auto call) {
         fragile::left = 0;
         CHECK_THROWS_AS(call(), std::runtime_error);
         fragile::left = -1;
-    }
+    };
+    copy_throws([&] { points.try_emplace(other, value); });
+    copy_throws([&] { points.insert(other, value); });
+    copy_throws([&] { points.insert_or_assign(one, value); });
+    copy_throws([&] { points.replace(one, value); });
+    copy_throws([&] { points.at(one); });
+    copy_throws([&] { ranges.try_emplace(20, 30, value); });
+    copy_throws([&] { ranges.replace(0, value); });
+    copy_throws([&] { ranges.split(5, value); });
+    copy_throws([&] { intervals.insert(0, 1, value); });
     lath_rcu_auto.synchronize();
     CHECK((points.size() == 1 && ranges.size() == 1 && intervals.empty()));
     CHECK((points.erase(one) && ranges.remove_covering(5)));
