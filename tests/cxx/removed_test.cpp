@@ -123,8 +123,8 @@ TEST_CASE_TEMPLATE("a map in a map in a map", Tag, tag_range, tag_point, tag_int
     CHECK(last_will::alive == 0);
 }
 
-TEST_CASE_TEMPLATE("the library's thread destroys what left, without a further call", Tag, tag_range,
-                   tag_point, tag_interval) {
+TEST_CASE_TEMPLATE("the library's thread destroys what left", Tag, tag_range, tag_point,
+                   tag_interval) {
     static std::atomic<std::uint64_t> elsewhere, here;
     static std::mutex lock; // which the removing thread has
     static std::thread::id me;
@@ -132,7 +132,8 @@ TEST_CASE_TEMPLATE("the library's thread destroys what left, without a further c
         std::uint64_t id;
         bool living;
         locks_at_end(std::uint64_t i, bool lives) : id(i), living(lives) {}
-        locks_at_end(locks_at_end&& o) noexcept : id(o.id), living(std::exchange(o.living, false)) {}
+        locks_at_end(locks_at_end&& o) noexcept
+            : id(o.id), living(std::exchange(o.living, false)) {}
         ~locks_at_end() {
             if (!living)
                 return;
