@@ -171,15 +171,15 @@ impl<K: Bytes, V> BytesMap<K, V> {
 
     /// The value of `key`.
     pub fn get<Q: Bytes + ?Sized>(&self, key: &Q) -> Option<Ref<'_, V>> {
-        self.entry(key.bytes()).map(Found::into_value)
+        self.look(key.bytes()).map(Found::into_value)
     }
 
     /// The same with the key of the entry.
     pub fn get_key_value<Q: Bytes + ?Sized>(&self, key: &Q) -> Option<(Ref<'_, K>, Ref<'_, V>)> {
-        self.entry(key.bytes()).map(Found::into_entry)
+        self.look(key.bytes()).map(Found::into_entry)
     }
 
-    fn entry(&self, key: &[u8]) -> Option<Found<'_, K, V>> {
+    fn look(&self, key: &[u8]) -> Option<Found<'_, K, V>> {
         let key = key_of(key);
         // SAFETY: `find` passes an initialised set and a valid pointer; likewise below.
         self.find(|set, word| unsafe { sys::lath_bytes_get(set, &key, word) } == 1)
@@ -228,7 +228,7 @@ impl<K: Bytes, V> BytesMap<K, V> {
         self.set.drop_some();
         let mut key = key.into();
         loop {
-            let old = match self.entry(key.bytes()) {
+            let old = match self.look(key.bytes()) {
                 Some(old) => old, // a section, in which no other record gets its word
                 None => return Ok(None),
             };
@@ -262,7 +262,7 @@ impl<K: Bytes, V> BytesMap<K, V> {
 
     /// Whether `key` is there.
     pub fn contains_key<Q: Bytes + ?Sized>(&self, key: &Q) -> bool {
-        self.entry(key.bytes()).is_some()
+        self.look(key.bytes()).is_some()
     }
 
     /// The entry with the lowest key.
@@ -354,7 +354,7 @@ impl<K: Bytes, V> BytesMap<K, V> {
 
     /// Removes `key` and returns it with its value: no one else has the map.
     pub fn take<Q: Bytes + ?Sized>(&mut self, key: &Q) -> Option<(K, V)> {
-        let word = self.entry(key.bytes())?.word;
+        let word = self.look(key.bytes())?.word;
         Some(self.take_word(word))
     }
 
