@@ -195,18 +195,14 @@ impl<K: Bytes, V> BytesMap<K, V> {
         }
         let (mut key, mut value) = (key, make());
         loop {
-            match self.try_insert(key, value) {
-                Ok(inserted) => return Ok(inserted),
-                Err(refused) if refused.reason == Reason::Exists => {
-                    if let Some(there) = self.get(&refused.key) {
-                        return Ok(there);
-                    }
-                    // it was there, and has been removed
-                    key = refused.key;
-                    value = refused.value;
-                }
-                Err(refused) => return Err(refused),
+            let refused = match self.try_insert(key, value) {
+                Err(refused) if refused.reason == Reason::Exists => refused,
+                done => return done,
+            };
+            if let Some(there) = self.get(&refused.key) {
+                return Ok(there);
             }
+            (key, value) = (refused.key, refused.value); // it was there, and has been removed
         }
     }
 

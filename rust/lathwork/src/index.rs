@@ -27,7 +27,7 @@ pub(crate) type Entry<'a, V> = (u64, u64, Ref<'a, V>);
 
 pub(crate) struct Index<V> {
     index: Handle<sys::lath_index, V>,
-    /// Values are in the index, in words, as they are `Copy` and fit.
+    /// Values are in the index, in words: they are numbers, or `Copy` and fit.
     copied: bool,
 }
 
@@ -88,7 +88,7 @@ impl<V> Index<V> {
         layout: sys::c_int, options: &Options,
         init: impl FnOnce(*mut sys::lath_index, &sys::lath_config) -> sys::c_int,
     ) -> Result<Self, NoMemory> {
-        let copied = options.copied && value::fits::<V>();
+        let copied = number::<V>() || options.copied && value::fits::<V>();
         let init = |index, nodes| {
             let mut config = config(layout, options.flags | sys::LATH_RANKS, nodes);
             if copied {
@@ -97,10 +97,6 @@ impl<V> Index<V> {
             init(index, &config)
         };
         Ok(Index { index: Handle::new(options.memory, init).map_err(no_memory)?, copied })
-    }
-
-    pub(crate) fn copied(&self) -> bool {
-        self.copied
     }
 
     /// Whether values are in words, and not in nodes.

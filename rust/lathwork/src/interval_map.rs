@@ -74,8 +74,8 @@ impl<K: Key, V> IntervalMap<K, V> {
             None => return refused(Reason::Empty, value),
         };
         let memory = self.set.memory();
-        let value = match value::into_word(value, &memory) {
-            Ok(word) => word,
+        let value = match Stored::new(value, number::<V>(), &memory) {
+            Ok(stored) => stored.first(),
             Err(value) => return refused(Reason::NoMemory, value),
         };
         let interval = lath_interval { first, end, value };
@@ -84,7 +84,7 @@ impl<K: Key, V> IntervalMap<K, V> {
         code::refusal(result, || Reason::Exists).map_err(|reason| InsertError {
             reason: reason.with_keys(),
             // SAFETY: a refused word is not in the set.
-            value: unsafe { value::from_word(value, &memory) },
+            value: unsafe { Stored::word(value).take(number::<V>(), &memory) },
         })
     }
 

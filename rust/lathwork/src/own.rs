@@ -38,7 +38,7 @@ impl<V> Index<V> {
         // SAFETY: the value was in the index and has left it; no one has a Ref.
         let value = unsafe {
             if self.inline() || value::leave(stored.first()) {
-                stored.take(self.copied(), &self.memory())
+                stored.take(self.inline(), &self.memory())
             } else {
                 clone(stored.target(true))
             }
@@ -61,7 +61,7 @@ impl<V> Index<V> {
                 *stored
             } else {
                 let value = ptr::read(stored.target::<V>(!self.inline()));
-                let made = Stored::new(value, to.copied(), &to.memory());
+                let made = Stored::new(value, to.inline(), &to.memory());
                 made.map_err(|value| {
                     mem::forget(value);
                     NoMemory
@@ -69,13 +69,13 @@ impl<V> Index<V> {
             }
         };
         let mut moved = *item;
-        moved.value = there.given::<V>(to.copied());
+        moved.value = there.given::<V>(to.inline());
         // SAFETY: the indexes are initialised; all pointers are valid.
         let done = unsafe {
             let result = sys::lath_index_insert_item(to.raw(), &moved, ptr::null_mut());
             match code::refusal(result, || Reason::Overlaps(0..=0)) {
                 Err(Reason::Overlaps(_)) => {
-                    let (result, _, old) = Stored::filled::<V>(to.copied(), |old| {
+                    let (result, _, old) = Stored::filled::<V>(to.inline(), |old| {
                         sys::lath_index_replace_item(to.raw(), moved.key, moved.value, old)
                     });
                     let no_other = || unreachable!("replace never returns EEXIST");

@@ -9,7 +9,7 @@ use crate::common::{
     both_ends, collected, compared, constructors, from_array, indexed, iterated, keys_and_values,
     of_copies,
 };
-use crate::error::InsertError;
+use crate::error::{InsertError, Reason};
 use crate::index::{Entry, Index};
 use crate::key::{word, words};
 use crate::memory::{NoMemory, Options};
@@ -92,18 +92,14 @@ impl<K: Key, V> PointMap<K, V> {
         }
         let mut value = make();
         loop {
-            match self.try_insert(key, value) {
-                Ok(inserted) => return Ok(inserted),
-                Err(refused) => match (refused.reason, self.get(key)) {
-                    (crate::Reason::Overlaps(_), Some(there)) => return Ok(there),
-                    // it was there, and has been removed
-                    (crate::Reason::Overlaps(_), None) => value = refused.value,
-                    (reason, _) => {
-                        let value = refused.value;
-                        return Err(InsertError { reason, value });
-                    }
-                },
+            let refused = match self.try_insert(key, value) {
+                Err(refused) if matches!(refused.reason, Reason::Overlaps(_)) => refused,
+                done => return done,
+            };
+            if let Some(there) = self.get(key) {
+                return Ok(there);
             }
+            value = refused.value; // it was there, and has been removed
         }
     }
 
@@ -133,7 +129,7 @@ impl<K: Key, V> PointMap<K, V> {
             };
             match self.index.replace_if(key, &old, change(&old)) {
                 Ok(new) => return Ok(Some(new)),
-                Err(refused) if refused.reason == crate::Reason::Absent => {}
+                Err(refused) if refused.reason == Reason::Absent => {}
                 Err(refused) => return Err(refused.with_keys()),
             }
         }
@@ -195,7 +191,7 @@ impl<K: Key, V> PointMap<K, V> {
     }
 
     /// Gives `key` another value. Returns the old one; if the key is not there,
-    /// [`Reason::Absent`](crate::Reason::Absent) and `value` back.
+    /// [`Reason::Absent`] and `value` back.
     pub fn replace(&self, key: K, value: V) -> Result<Ref<'_, V>, InsertError<V, K>> {
         self.index.drop_some();
         let done = self.index.replace(key.into_word(), value, || ());

@@ -90,23 +90,7 @@ impl<K: Key, V> RangeMap<K, V> {
     /// assert_eq!(all, [(0..=9, text("old")), (10..=19, text("new")), (20..=29, text("old"))]);
     /// ```
     pub fn insert(&self, range: impl KeyRange<K>, value: V) -> Result<(), InsertError<V, K>> {
-        let (first, last, value) = Self::range_and(&range, value)?;
-        self.index.drop_some();
-        let stored = self.index.stored(value).map_err(InsertError::with_keys)?;
-        // a range of a node that is cut in two shares it, which takes two steps
-        let store =
-            |reserve: &mut Reserve| reserve.within(|| self.index.store(first, last, &stored));
-        let done = Reserve::change(self.index.memory(), |reserve| {
-            if self.index.inline() {
-                let _change = self.lock.shared();
-                store(reserve)
-            } else {
-                let _change = self.lock.alone();
-                store(reserve)
-            }
-        });
-        // SAFETY: a refused value is not in the index.
-        done.map_err(|reason| unsafe { self.index.refused(reason, stored) }.with_keys())
+        self.put(&range, value, None)
     }
 
     /// As [`insert`](Self::insert), and what touches the range and has an equal value becomes one
@@ -122,23 +106,35 @@ impl<K: Key, V> RangeMap<K, V> {
     where
         V: PartialEq,
     {
-        let (first, last, value) = Self::range_and(&range, value)?;
+        self.put(&range, value, Some(V::eq))
+    }
+
+    /// Puts a range over what is there; with `same` what touches it becomes one range with it.
+    fn put(
+        &self, range: &impl KeyRange<K>, value: V, same: Option<fn(&V, &V) -> bool>,
+    ) -> Result<(), InsertError<V, K>> {
+        let (first, last, value) = Self::range_and(range, value)?;
         self.index.drop_some();
         let stored = self.index.stored(value).map_err(InsertError::with_keys)?;
         // before the lock: no value is dropped under it
-        let section = self.index.section();
+        let section = same.and_then(|_| self.index.section());
         let done = Reserve::change(self.index.memory(), |reserve| {
             let (mut first, mut last) = (first, last);
-            // SAFETY: the value is ours.
-            let value: &V = unsafe { stored.target(section.is_some()) };
-            let _change = self.lock.alone();
-            let before = first.checked_sub(1).and_then(|key| self.index.at(key));
-            let behind = last.checked_add(1).and_then(|key| self.index.at(key));
-            for (from, to, there) in before.into_iter().chain(behind) {
-                let (from, to) = (from.min(first), to.max(last));
-                if *there == *value && (from, to) != (0, u64::MAX) {
-                    first = from;
-                    last = to;
+            // a range of a node that is cut in two shares it, which takes two steps
+            let (_shared, _alone) = match same.is_none() && self.index.inline() {
+                true => (Some(self.lock.shared()), None),
+                false => (None, Some(self.lock.alone())),
+            };
+            if let Some(same) = same {
+                // SAFETY: the value is ours.
+                let value: &V = unsafe { stored.target(section.is_some()) };
+                let before = first.checked_sub(1).and_then(|key| self.index.at(key));
+                let behind = last.checked_add(1).and_then(|key| self.index.at(key));
+                for (from, to, there) in before.into_iter().chain(behind) {
+                    let (from, to) = (from.min(first), to.max(last));
+                    if same(&there, value) && (from, to) != (0, u64::MAX) {
+                        (first, last) = (from, to);
+                    }
                 }
             }
             reserve.within(|| self.index.store(first, last, &stored))

@@ -58,7 +58,7 @@ impl<'a, V> Scan<'a, V> {
     #[inline(always)] // what is copied of a Ref is few bytes then
     fn step<const BACK: bool>(&mut self) -> Option<Entry<'a, V>> {
         let (from, last) = self.keys?;
-        let (index, copied) = (self.index.raw(), self.index.copied());
+        let (index, copied) = (self.index.raw(), self.index.inline());
         let words = &mut self.words[usize::from(BACK)];
         // SAFETY: the index is initialised; the pointers are valid.
         let scan = |items| unsafe {

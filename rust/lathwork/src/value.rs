@@ -80,7 +80,8 @@ pub(crate) fn value_size<V>() -> usize {
 }
 
 /// What an index has for a value: its words, or the address of its node, in the first word. Bytes
-/// behind these are nothing. `copied`: the index has values of V in words, as they are `Copy` and fit.
+/// behind these are nothing. `copied`: the index has values of V in words, as
+/// they are numbers, or `Copy` and fit.
 #[derive(Clone, Copy)]
 pub(crate) struct Stored(MaybeUninit<[u64; 8]>);
 
@@ -99,17 +100,17 @@ impl Stored {
 
     /// The value as an index has it, or back if there is no memory for a node.
     pub(crate) fn new<V>(value: V, copied: bool, memory: &Memory) -> Result<Self, V> {
-        if !copied || number::<V>() {
-            return into_word(value, memory).map(Stored::word);
+        if !copied {
+            return into_node(value, memory).map(Stored::word);
         }
         let mut stored = Stored(MaybeUninit::zeroed());
-        let at = low_bytes(stored.place(), size_of::<V>()) as *mut V;
-        // SAFETY: it has room. C reads the words, as some bytes may be between parts of the value, of
+        let at = low_bytes(stored.place(), size_of::<V>()) as *mut u8;
+        // SAFETY: it has room. C reads the word, as some bytes may be between parts of the value, of
         // which Rust must not make numbers.
         unsafe {
-            ptr::copy_nonoverlapping((&value as *const V).cast::<u8>(), at.cast(), size_of::<V>());
+            ptr::copy_nonoverlapping((&value as *const V).cast(), at, size_of::<V>());
             mem::forget(value);
-            if !long::<V>(copied) {
+            if !long::<V>(copied) && !number::<V>() {
                 stored = Stored::word(sys::lathwork_sys_word(stored.place()));
             }
         }
@@ -175,13 +176,15 @@ impl Stored {
     ///
     /// # Safety
     ///
-    /// As of `target`; `in_node` says whether it is in a node, unless it is a number.
+    /// It comes from `new`; `in_node` says whether it is in a node, where it is neither taken nor
+    /// dropped while the result is used.
     pub(crate) unsafe fn target<V>(&self, in_node: bool) -> &V {
-        let words = self.0.as_ptr().cast::<u64>();
-        if in_node || number::<V>() {
-            target(&*words)
+        if in_node {
+            &*node_value(self.first())
+        } else if size_of::<V>() == 0 {
+            &*NonNull::<V>::dangling().as_ptr()
         } else {
-            &*low_bytes(words, size_of::<V>()).cast()
+            &*low_bytes(self.0.as_ptr().cast(), size_of::<V>()).cast()
         }
     }
 
@@ -189,12 +192,12 @@ impl Stored {
     ///
     /// # Safety
     ///
-    /// As of `from_word`.
+    /// It comes from `new` with these, it has one use, and nothing uses it any more.
     pub(crate) unsafe fn take<V>(&self, copied: bool, memory: &Memory) -> V {
         if copied {
             return ptr::read(self.target(false));
         }
-        from_word(self.first(), memory)
+        from_node(self.first(), memory)
     }
 }
 
@@ -202,21 +205,6 @@ impl Stored {
 fn low_bytes(word: *const u64, size: usize) -> *const u8 {
     let first = if cfg!(target_endian = "big") && size < 8 { 8 - size } else { 0 };
     word.cast::<u8>().wrapping_add(first)
-}
-
-/// The value as a word, or back if there is no memory for a node.
-pub(crate) fn into_word<V>(value: V, memory: &Memory) -> Result<u64, V> {
-    if number::<V>() {
-        let (mut word, size) = (0u64, size_of::<V>());
-        if size > 0 {
-            let low = low_bytes(addr_of_mut!(word), size) as *mut u8;
-            // SAFETY: both have that many bytes, all of which are initialised.
-            unsafe { ptr::copy_nonoverlapping((&value as *const V).cast::<u8>(), low, size) };
-        }
-        mem::forget(value);
-        return Ok(word);
-    }
-    into_node(value, memory)
 }
 
 /// The value in a node, or back if there is no memory for that.
@@ -233,22 +221,6 @@ pub(crate) fn into_node<V>(value: V, memory: &Memory) -> Result<u64, V> {
     // SAFETY: the block has the layout of a node.
     unsafe { node.write(Node { header, value }) };
     Ok(node as usize as u64)
-}
-
-/// Looks at the value of a word.
-///
-/// # Safety
-///
-/// The word comes from `into_word`, and its value is neither taken nor dropped while the result is
-/// used.
-pub(crate) unsafe fn target<V>(word: &u64) -> &V {
-    if !number::<V>() {
-        &*node_value(*word)
-    } else if size_of::<V>() == 0 {
-        &*NonNull::<V>::dangling().as_ptr()
-    } else {
-        &*low_bytes(word, size_of::<V>()).cast()
-    }
 }
 
 fn node_of<V>(word: u64) -> *mut Node<V> {
@@ -271,23 +243,11 @@ pub(crate) unsafe fn warm(words: impl Iterator<Item = u64>) {
     }
 }
 
-/// Takes the value of a word, and frees its node.
+/// Takes the value of a node, and frees that.
 ///
 /// # Safety
 ///
-/// The word comes from `into_word` with this memory, it has one use, and nothing uses it any more.
-pub(crate) unsafe fn from_word<V>(word: u64, memory: &Memory) -> V {
-    if number::<V>() {
-        return ptr::read(target::<V>(&word));
-    }
-    from_node(word, memory)
-}
-
-/// The same for a word of `into_node`.
-///
-/// # Safety
-///
-/// As of `from_word`.
+/// The word comes from `into_node` with this memory, it has one use, and nothing uses it any more.
 pub(crate) unsafe fn from_node<V>(word: u64, memory: &Memory) -> V {
     let value = ptr::read(node_value::<V>(word));
     free::<V>(header_of(word), memory);
@@ -424,24 +384,28 @@ mod tests {
     use std::string::String;
     use std::sync::Arc;
 
-    fn same<V: PartialEq + core::fmt::Debug + Clone>(values: &[V], in_words: bool) {
+    fn same<V: PartialEq + core::fmt::Debug + Clone>(values: &[V], copied: bool) {
         let memory = Memory::default();
-        assert_eq!(number::<V>(), in_words);
         for v in values {
-            let word = into_word(v.clone(), &memory).ok().unwrap();
-            assert_eq!(unsafe { target::<V>(&word) }, v);
-            assert_eq!(&unsafe { from_word::<V>(word, &memory) }, v);
+            let stored = Stored::new(v.clone(), copied, &memory).ok().unwrap();
+            assert_eq!(unsafe { stored.target::<V>(!copied) }, v);
+            assert_eq!(&unsafe { stored.take::<V>(copied, &memory) }, v);
         }
     }
 
     fn copied<V: PartialEq + core::fmt::Debug + Copy>(values: &[V], size: usize) {
-        let memory = Memory::default();
         assert!(fits::<V>() && value_size::<V>() == size);
-        for v in values {
-            let stored = Stored::new(*v, true, &memory).ok().unwrap();
-            assert_eq!(unsafe { stored.target::<V>(false) }, v);
-            assert_eq!(&unsafe { stored.take::<V>(true, &memory) }, v);
-        }
+        same(values, true);
+    }
+
+    fn numbers<V: PartialEq + core::fmt::Debug + Copy>(values: &[V]) {
+        assert!(number::<V>());
+        same(values, true);
+    }
+
+    fn in_nodes<V: PartialEq + core::fmt::Debug + Clone>(values: &[V]) {
+        assert!(!number::<V>());
+        same(values, false);
     }
 
     #[test]
@@ -460,32 +424,32 @@ mod tests {
     #[test]
     fn numbers_are_in_words() {
         macro_rules! ends {
-            ($($name:ty)*) => { $(same(&[<$name>::MIN, 0 as $name, <$name>::MAX], true);)* };
+            ($($name:ty)*) => { $(numbers(&[<$name>::MIN, 0 as $name, <$name>::MAX]);)* };
         }
         ends!(u8 u16 u32 u64 usize i8 i16 i32 i64 isize f32 f64);
-        same(&[false, true], true);
-        same(&['a', '\u{10ffff}'], true);
-        same(&[()], true);
+        numbers(&[false, true]);
+        numbers(&['a', '\u{10ffff}']);
+        numbers(&[()]);
     }
 
     #[test]
     fn other_values_are_in_nodes() {
         let text = String::from("text");
-        same(&[text.as_str()], false);
-        same(&[text.clone(), String::new()], false);
-        same(&[Box::new(7)], false);
-        same(&[(7u8, 1u64 << 40)], false);
-        same(&[Some(5u32), None], false);
-        same(&[[1u128; 9]], false);
+        in_nodes(&[text.as_str()]);
+        in_nodes(&[text.clone(), String::new()]);
+        in_nodes(&[Box::new(7)]);
+        in_nodes(&[(7u8, 1u64 << 40)]);
+        in_nodes(&[Some(5u32), None]);
+        in_nodes(&[[1u128; 9]]);
         // one that changes through a shared reference must not be copied
-        same(&[Cell::new(5u32)], false);
+        in_nodes(&[Cell::new(5u32)]);
     }
 
     #[test]
     fn nodes_are_dropped_once() {
         let memory = Memory::default();
         let one = Arc::new(7);
-        let word = into_word(one.clone(), &memory).unwrap();
+        let word = into_node(one.clone(), &memory).unwrap();
         unsafe { share(word) };
         assert!(!unsafe { leave(word) });
         assert_eq!(Arc::strong_count(&one), 2);
