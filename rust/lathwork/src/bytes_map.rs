@@ -20,7 +20,7 @@ use crate::error::{BytesError, Reason};
 use crate::handle::{config, made, no_memory, Handle};
 use crate::memory::{NoMemory, Options};
 use crate::own::verified;
-use crate::reference::{Found, Pair, Ref};
+use crate::reference::{Found, InNode, Pair, Ref};
 use crate::retired::drop_each;
 use crate::section::{may_wait, synchronize, Section};
 use crate::value::{self, header_of, Header, Owned};
@@ -122,7 +122,7 @@ impl<K: Bytes, V> BytesMap<K, V> {
         call(self.raw(), &mut word).then(|| Found::new(word, section))
     }
 
-    fn value(&self, word: u64, section: Section) -> Ref<'_, V> {
+    fn value(&self, word: u64, section: Section) -> Ref<'_, V, InNode> {
         Found::<K, V>::new(word, section).into_value()
     }
 
@@ -134,7 +134,7 @@ impl<K: Bytes, V> BytesMap<K, V> {
 
     /// Gives `key` a value. Returns the entry that was there. O(log n) for each eight bytes that do
     /// not tell the key from others.
-    pub fn insert(&self, key: K, value: V) -> Result<Option<Ref<'_, V>>, BytesError<K, V>> {
+    pub fn insert(&self, key: K, value: V) -> Result<Option<Ref<'_, V, InNode>>, BytesError<K, V>> {
         self.set.drop_some();
         let section = Section::enter();
         let (word, mut old) = (self.word(key, value)?, 0);
@@ -157,7 +157,7 @@ impl<K: Bytes, V> BytesMap<K, V> {
     }
 
     /// Inserts a key that is not there.
-    pub fn try_insert(&self, key: K, value: V) -> Result<Ref<'_, V>, BytesError<K, V>> {
+    pub fn try_insert(&self, key: K, value: V) -> Result<Ref<'_, V, InNode>, BytesError<K, V>> {
         let section = Section::enter();
         let (word, mut there) = (self.word(key, value)?, 0);
         // SAFETY: as in insert().
@@ -170,12 +170,14 @@ impl<K: Bytes, V> BytesMap<K, V> {
     }
 
     /// The value of `key`.
-    pub fn get<Q: Bytes + ?Sized>(&self, key: &Q) -> Option<Ref<'_, V>> {
+    pub fn get<Q: Bytes + ?Sized>(&self, key: &Q) -> Option<Ref<'_, V, InNode>> {
         self.look(key.bytes()).map(Found::into_value)
     }
 
     /// The same with the key of the entry.
-    pub fn get_key_value<Q: Bytes + ?Sized>(&self, key: &Q) -> Option<(Ref<'_, K>, Ref<'_, V>)> {
+    pub fn get_key_value<Q: Bytes + ?Sized>(
+        &self, key: &Q,
+    ) -> Option<(Ref<'_, K, InNode>, Ref<'_, V, InNode>)> {
         self.look(key.bytes()).map(Found::into_entry)
     }
 
@@ -189,7 +191,7 @@ impl<K: Bytes, V> BytesMap<K, V> {
     /// [`PointMap::get_or_insert_with`](crate::PointMap::get_or_insert_with).
     pub fn get_or_insert_with(
         &self, key: K, make: impl FnOnce() -> V,
-    ) -> Result<Ref<'_, V>, BytesError<K, V>> {
+    ) -> Result<Ref<'_, V, InNode>, BytesError<K, V>> {
         if let Some(there) = self.get(&key) {
             return Ok(there);
         }
@@ -220,7 +222,7 @@ impl<K: Bytes, V> BytesMap<K, V> {
     /// ```
     pub fn update(
         &self, key: impl Into<K>, mut change: impl FnMut(&V) -> V,
-    ) -> Result<Option<Ref<'_, V>>, BytesError<K, V>> {
+    ) -> Result<Option<Ref<'_, V, InNode>>, BytesError<K, V>> {
         self.set.drop_some();
         let mut key = key.into();
         loop {
@@ -242,7 +244,7 @@ impl<K: Bytes, V> BytesMap<K, V> {
 
     /// Gives `key` another value. Returns the old one; if the key is not there,
     /// [`Reason::Absent`], and key and value back.
-    pub fn replace(&self, key: K, value: V) -> Result<Ref<'_, V>, BytesError<K, V>> {
+    pub fn replace(&self, key: K, value: V) -> Result<Ref<'_, V, InNode>, BytesError<K, V>> {
         self.set.drop_some();
         let word = self.word(key, value)?;
         let replace = |set, old| code::found(unsafe { sys::lath_bytes_replace(set, word, old) });
@@ -262,33 +264,39 @@ impl<K: Bytes, V> BytesMap<K, V> {
     }
 
     /// The entry with the lowest key.
-    pub fn first_key_value(&self) -> Option<(Ref<'_, K>, Ref<'_, V>)> {
+    pub fn first_key_value(&self) -> Option<(Ref<'_, K, InNode>, Ref<'_, V, InNode>)> {
         self.iter().next()
     }
 
     /// The entry with the highest key.
-    pub fn last_key_value(&self) -> Option<(Ref<'_, K>, Ref<'_, V>)> {
+    pub fn last_key_value(&self) -> Option<(Ref<'_, K, InNode>, Ref<'_, V, InNode>)> {
         self.iter().next_back()
     }
 
     /// The first entry at or behind `key`.
-    pub fn ceiling<Q: Bytes + ?Sized>(&self, key: &Q) -> Option<(Ref<'_, K>, Ref<'_, V>)> {
+    pub fn ceiling<Q: Bytes + ?Sized>(
+        &self, key: &Q,
+    ) -> Option<(Ref<'_, K, InNode>, Ref<'_, V, InNode>)> {
         self.nearest(0, key.bytes())
     }
 
     /// The last entry at or before `key`.
-    pub fn floor<Q: Bytes + ?Sized>(&self, key: &Q) -> Option<(Ref<'_, K>, Ref<'_, V>)> {
+    pub fn floor<Q: Bytes + ?Sized>(
+        &self, key: &Q,
+    ) -> Option<(Ref<'_, K, InNode>, Ref<'_, V, InNode>)> {
         self.nearest(sys::LATH_BYTES_BACK, key.bytes())
     }
 
-    fn nearest(&self, back: sys::c_uint, key: &[u8]) -> Option<(Ref<'_, K>, Ref<'_, V>)> {
+    fn nearest(
+        &self, back: sys::c_uint, key: &[u8],
+    ) -> Option<(Ref<'_, K, InNode>, Ref<'_, V, InNode>)> {
         let key = key_of(key);
         let scan = |set, word| unsafe { sys::lath_bytes_scan(set, &key, back, word, 1) } == 1;
         self.find(scan).map(Found::into_entry)
     }
 
     /// Removes `key`. It and its value are dropped when no thread looks at them any more.
-    pub fn remove<Q: Bytes + ?Sized>(&self, key: &Q) -> Option<Ref<'_, V>> {
+    pub fn remove<Q: Bytes + ?Sized>(&self, key: &Q) -> Option<Ref<'_, V, InNode>> {
         self.set.drop_some();
         let key = key_of(key.bytes());
         let erase = |set, word| code::found(unsafe { sys::lath_bytes_erase(set, &key, word) });
@@ -327,7 +335,7 @@ impl<K: Bytes, V> BytesMap<K, V> {
         Some((key, value))
     }
 
-    fn pop(&self, last: bool) -> Option<(Ref<'_, K>, Ref<'_, V>)> {
+    fn pop(&self, last: bool) -> Option<(Ref<'_, K, InNode>, Ref<'_, V, InNode>)> {
         self.set.drop_some();
         loop {
             let found = self.iter().step(last)?;
@@ -339,12 +347,12 @@ impl<K: Bytes, V> BytesMap<K, V> {
 
     /// Removes the entry with the lowest key. Of threads that call it at the same time each gets
     /// another one.
-    pub fn pop_first(&self) -> Option<(Ref<'_, K>, Ref<'_, V>)> {
+    pub fn pop_first(&self) -> Option<(Ref<'_, K, InNode>, Ref<'_, V, InNode>)> {
         self.pop(false)
     }
 
     /// Removes the entry with the highest key.
-    pub fn pop_last(&self) -> Option<(Ref<'_, K>, Ref<'_, V>)> {
+    pub fn pop_last(&self) -> Option<(Ref<'_, K, InNode>, Ref<'_, V, InNode>)> {
         self.pop(true)
     }
 
@@ -380,7 +388,7 @@ impl<K: Bytes, V> BytesMap<K, V> {
     /// ```
     pub fn extract_if<'a>(
         &'a self, keys: impl BytesRange, mut gone: impl FnMut(&K, &V) -> bool + 'a,
-    ) -> impl Iterator<Item = (Ref<'a, K>, Ref<'a, V>)> + 'a {
+    ) -> impl Iterator<Item = (Ref<'a, K, InNode>, Ref<'a, V, InNode>)> + 'a {
         self.set.drop_some();
         let mut entries = self.range(keys);
         let all = core::iter::from_fn(move || entries.step(false));
@@ -431,7 +439,7 @@ impl<K: Bytes, V> BytesMap<K, V> {
     }
 
     /// The entry that has this many before it. O(log n).
-    pub fn select(&self, rank: usize) -> Option<(Ref<'_, K>, Ref<'_, V>)> {
+    pub fn select(&self, rank: usize) -> Option<(Ref<'_, K, InNode>, Ref<'_, V, InNode>)> {
         let select = |set, word| unsafe { sys::lath_bytes_select(set, rank as u64, word) };
         self.find(|set, word| code::found(select(set, word))).map(Found::into_entry)
     }
@@ -453,7 +461,7 @@ impl<K: Bytes, V> BytesMap<K, V> {
         self.between(Edge::Open, Edge::Open)
     }
 
-    keys_and_values!(Ref<'_, K>, Ref<'_, V>);
+    keys_and_values!(Ref<'_, K, InNode>, Ref<'_, V, InNode>);
 
     /// The entries with these keys, in order.
     pub fn range(&self, keys: impl BytesRange) -> BytesEntries<'_, K, V> {
@@ -619,7 +627,7 @@ impl<'a, K: Bytes, V> BytesEntries<'a, K, V> {
 }
 
 stepped!(
-    impl ['a, K: Bytes, V] BytesEntries<'a, K, V>, (Ref<'a, K>, Ref<'a, V>),
+    impl ['a, K: Bytes, V] BytesEntries<'a, K, V>, (Ref<'a, K, InNode>, Ref<'a, V, InNode>),
     |this, back| this.step(back).map(Found::into_entry)
 );
 

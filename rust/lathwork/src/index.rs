@@ -220,7 +220,7 @@ impl<V> Index<V> {
     /// Removes the entry that a call erases.
     pub(crate) fn remove(&self, erase: Call, key: u64) -> Option<Entry<'_, V>> {
         let found = self.find(erase, key)?;
-        self.left(&found.2.stored());
+        self.left(found.2.stored());
         Some(found)
     }
 
@@ -246,7 +246,7 @@ impl<V> Index<V> {
             sys::lath_index_erase_if(self.raw(), key, old.given::<V>(self.copied), ptr::null_mut())
         });
         if gone {
-            self.left(&old);
+            self.left(old);
         }
         gone
     }
@@ -265,7 +265,7 @@ impl<V> Index<V> {
                 return Err(self.refused(Reason::Absent, stored));
             }
         }
-        self.left(&old);
+        self.left(old);
         Ok(Ref::new(stored, section))
     }
 

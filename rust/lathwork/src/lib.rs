@@ -126,7 +126,7 @@ pub use range_allocator::{Held, Policy, RangeAllocator, Runs};
 pub use range_locks::{NotLocked, RangeGuard, RangeLocks};
 pub use range_map::{Gaps, IntoRanges, RangeMap, Ranges};
 pub use range_set::{IntoSetRanges, RangeSet, SetRanges};
-pub use reference::Ref;
+pub use reference::{Anywhere, InNode, Place, Ref};
 pub use section::synchronize;
 pub use sort_queue::{Order, Refused, SortQueue, Ticket};
 #[cfg(feature = "store")]

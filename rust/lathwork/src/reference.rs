@@ -27,64 +27,83 @@ use crate::value::{self, Stored};
 /// It keeps removed values from being dropped, and the memory of maps that have been dropped from
 /// being freed: drop it soon. One that is forgotten (`mem::forget`) lasts for ever, and so does what
 /// it keeps; one in a thread-local variable to the end of its thread.
-pub struct Ref<'a, V> {
-    stored: Stored,
-    section: Option<Section>,
+///
+/// What a map of an index shows has room for a copy; what a `BytesMap` shows is an address, and has
+/// the type `Ref<V, InNode>`.
+pub struct Ref<'a, V, P: Place<V> = Anywhere> {
+    place: P,
     of: PhantomData<(&'a V, *const ())>,
 }
 
-impl<'a, V> Ref<'a, V> {
+/// Where the value of a [`Ref`] is: [`Anywhere`], or [`InNode`].
+pub trait Place<V>: sealed::Value<V> {}
+
+mod sealed {
+    pub trait Value<V> {
+        fn value(&self) -> *const V;
+        fn again(&self) -> Self;
+    }
+}
+
+/// In the [`Ref`] itself, or in a node.
+pub struct Anywhere(Stored, Option<Section>);
+
+/// In memory of its own.
+pub struct InNode(usize, Section);
+
+impl<V> Place<V> for Anywhere {}
+impl<V> Place<V> for InNode {}
+
+impl<V> sealed::Value<V> for Anywhere {
+    fn value(&self) -> *const V {
+        // SAFETY: the section keeps the node; a value without one is a copy.
+        unsafe { self.0.target(self.1.is_some()) }
+    }
+
+    fn again(&self) -> Self {
+        Anywhere(self.0, self.1.as_ref().map(|_| Section::enter()))
+    }
+}
+
+impl<V> sealed::Value<V> for InNode {
+    fn value(&self) -> *const V {
+        self.0 as *const V
+    }
+
+    fn again(&self) -> Self {
+        InNode(self.0, Section::enter())
+    }
+}
+
+impl<V> Ref<'_, V> {
     /// `stored` is in an index, or was when `section` had begun already; with a section it is in a
     /// node.
     pub(crate) fn new(stored: Stored, section: Option<Section>) -> Self {
-        let section = match section {
-            // SAFETY: the section keeps the node.
-            Some(section) => return unsafe { Ref::at(value::node_value(stored.first()), section) },
-            None => None,
-        };
-        Ref { stored, section, of: PhantomData }
-    }
-
-    /// One to a value, or to a part of one, in a node.
-    ///
-    /// # Safety
-    ///
-    /// It is in a container, or was when `section` had begun already; `'a` is within the life of
-    /// that.
-    pub(crate) unsafe fn at(value: *const V, section: Section) -> Self {
-        let stored = Stored::word(value as usize as u64);
-        Ref { stored, section: Some(section), of: PhantomData }
+        Ref { place: Anywhere(stored, section), of: PhantomData }
     }
 
     /// As the index has it.
-    pub(crate) fn stored(&self) -> Stored {
-        match self.section {
-            Some(_) => Stored::word(value::word_of::<V>(self.stored.first())),
-            None => self.stored,
-        }
+    pub(crate) fn stored(&self) -> &Stored {
+        &self.place.0
     }
+}
 
+impl<V, P: Place<V>> Ref<'_, V, P> {
     /// Another one to the same value. As of a `std::cell::Ref`, it is called `Ref::clone(&value)`:
     /// `value.clone()` clones the value.
     #[allow(clippy::should_implement_trait)]
     pub fn clone(this: &Self) -> Self {
-        let section = this.section.as_ref().map(|_| Section::enter());
-        Ref { stored: this.stored, section, of: PhantomData }
+        Ref { place: this.place.again(), of: PhantomData }
     }
 }
 
-impl<V> Deref for Ref<'_, V> {
+impl<V, P: Place<V>> Deref for Ref<'_, V, P> {
     type Target = V;
 
     fn deref(&self) -> &V {
         // SAFETY: the section began while the value was in the container, and values that leave it
         // are dropped after all sections of that time. A value without a section is a copy.
-        unsafe {
-            match self.section {
-                Some(_) => &*(self.stored.first() as usize as *const V),
-                None => self.stored.target(false),
-            }
-        }
+        unsafe { &*self.place.value() }
     }
 }
 
@@ -112,24 +131,23 @@ impl<'a, K, V> Found<'a, K, V> {
         unsafe { &*value::node_value(self.word) }
     }
 
-    pub(crate) fn into_value(self) -> Ref<'a, V> {
+    pub(crate) fn into_value(self) -> Ref<'a, V, InNode> {
         let value: *const V = &self.pair().value;
-        // SAFETY: likewise.
-        unsafe { Ref::at(value, self.section) }
+        Ref { place: InNode(value as usize, self.section), of: PhantomData }
     }
 
-    pub(crate) fn into_entry(self) -> (Ref<'a, K>, Ref<'a, V>) {
+    pub(crate) fn into_entry(self) -> (Ref<'a, K, InNode>, Ref<'a, V, InNode>) {
         let key: *const K = &self.pair().key;
-        // SAFETY: likewise; the second section begins before the first one ends.
-        let key = unsafe { Ref::at(key, Section::enter()) };
+        // the second section begins before the first one ends
+        let key = Ref { place: InNode(key as usize, Section::enter()), of: PhantomData };
         (key, self.into_value())
     }
 }
 
 macro_rules! numbers {
     ($($number:ty)*) => {$(
-        impl<'a> Sum<Ref<'a, $number>> for $number {
-            fn sum<I: Iterator<Item = Ref<'a, $number>>>(values: I) -> $number {
+        impl<'a, P: Place<$number>> Sum<Ref<'a, $number, P>> for $number {
+            fn sum<I: Iterator<Item = Ref<'a, $number, P>>>(values: I) -> $number {
                 values.map(|value| *value).sum()
             }
         }
@@ -138,43 +156,43 @@ macro_rules! numbers {
 
 // It is printed, compared, hashed and summed as what it derefs to.
 
-impl<V> AsRef<V> for Ref<'_, V> {
+impl<V, P: Place<V>> AsRef<V> for Ref<'_, V, P> {
     fn as_ref(&self) -> &V {
         self
     }
 }
 
-impl<V: fmt::Debug> fmt::Debug for Ref<'_, V> {
+impl<V: fmt::Debug, P: Place<V>> fmt::Debug for Ref<'_, V, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         (**self).fmt(f)
     }
 }
 
-impl<V: fmt::Display> fmt::Display for Ref<'_, V> {
+impl<V: fmt::Display, P: Place<V>> fmt::Display for Ref<'_, V, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         (**self).fmt(f)
     }
 }
 
-impl<V> Borrow<V> for Ref<'_, V> {
+impl<V, P: Place<V>> Borrow<V> for Ref<'_, V, P> {
     fn borrow(&self) -> &V {
         self
     }
 }
 
-impl<V: Hash> Hash for Ref<'_, V> {
+impl<V: Hash, P: Place<V>> Hash for Ref<'_, V, P> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (**self).hash(state);
     }
 }
 
-impl PartialEq<str> for Ref<'_, String> {
+impl<P: Place<String>> PartialEq<str> for Ref<'_, String, P> {
     fn eq(&self, other: &str) -> bool {
         **self == *other
     }
 }
 
-impl PartialEq<&str> for Ref<'_, String> {
+impl<P: Place<String>> PartialEq<&str> for Ref<'_, String, P> {
     fn eq(&self, other: &&str) -> bool {
         **self == **other
     }
@@ -182,27 +200,27 @@ impl PartialEq<&str> for Ref<'_, String> {
 
 numbers!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64);
 
-impl<V: PartialEq> PartialEq<V> for Ref<'_, V> {
+impl<V: PartialEq, P: Place<V>> PartialEq<V> for Ref<'_, V, P> {
     fn eq(&self, other: &V) -> bool {
         **self == *other
     }
 }
 
-impl<V: PartialEq> PartialEq for Ref<'_, V> {
+impl<V: PartialEq, P: Place<V>> PartialEq for Ref<'_, V, P> {
     fn eq(&self, other: &Self) -> bool {
         **self == **other
     }
 }
 
-impl<V: Eq> Eq for Ref<'_, V> {}
+impl<V: Eq, P: Place<V>> Eq for Ref<'_, V, P> {}
 
-impl<V: PartialOrd> PartialOrd for Ref<'_, V> {
+impl<V: PartialOrd, P: Place<V>> PartialOrd for Ref<'_, V, P> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         (**self).partial_cmp(&**other)
     }
 }
 
-impl<V: Ord> Ord for Ref<'_, V> {
+impl<V: Ord, P: Place<V>> Ord for Ref<'_, V, P> {
     fn cmp(&self, other: &Self) -> Ordering {
         (**self).cmp(&**other)
     }

@@ -263,14 +263,6 @@ pub(crate) unsafe fn node_value<V>(word: u64) -> *const V {
     addr_of!((*node_of::<V>(word)).value)
 }
 
-/// The word of the node in which a value has this address.
-pub(crate) fn word_of<V>(address: u64) -> u64 {
-    let node = MaybeUninit::<Node<V>>::uninit();
-    // SAFETY: the address of a field, which is not read.
-    let value = unsafe { addr_of!((*node.as_ptr()).value) } as usize;
-    address - (value - node.as_ptr() as usize) as u64
-}
-
 /// Frees a node without its value.
 ///
 /// # Safety

@@ -12,6 +12,7 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Unexpect
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
+use crate::reference::Place;
 use crate::{Bytes, BytesMap, IntervalMap, Key, PointMap, RangeMap, RangeSet, Ref};
 
 const NAMES: &[&str] = &["first", "last"];
@@ -109,7 +110,7 @@ macro_rules! writes {
 }
 
 writes! {
-    Ref<'_, V> [V: Serialize], this, to: (**this).serialize(to);
+    Ref<'_, V, P> [V: Serialize, P: Place<V>], this, to: (**this).serialize(to);
     PointMap<K, V> [K: Key + Serialize, V: Serialize], this, to: to.collect_map(this);
     BytesMap<K, V> [K: Bytes + Serialize, V: Serialize], this, to: to.collect_map(this);
     RangeMap<K, V> [K: Key + Serialize, V: Serialize], this, to:

@@ -624,6 +624,7 @@ macro_rules! never {
 // What must not leave its thread, and what must not be shared; the value or the key decides.
 never! {
     Send: PointMap<u8, Rc<u8>>, BytesMap<Rc<str>, u8>, IntervalMap<u8, Rc<u8>>, Ref<'static, u8>,
+        Ref<'static, u8, lathwork::InNode>,
         lathwork::Points<'static, u8, u8>, lathwork::Ranges<'static, u8, u8>,
         lathwork::BytesEntries<'static, String, u8>, lathwork::Intervals<'static, u8, u8>,
         lathwork::RangeGuard<'static, u8>;

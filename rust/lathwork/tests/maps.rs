@@ -13,17 +13,17 @@ use std::time::Duration;
 mod common;
 use common::{check, Counted, Random};
 
-use lathwork::{Bytes, BytesMap, Key, Options, PointMap, RangeMap, Reason, Ref};
+use lathwork::{Bytes, BytesMap, InNode, Key, Options, Place, PointMap, RangeMap, Reason, Ref};
 
 fn of_points<K, V: Clone>((key, value): (K, Ref<'_, V>)) -> (K, V) {
     (key, (*value).clone())
 }
 
-fn of_bytes<K: Clone, V: Clone>((key, value): (Ref<'_, K>, Ref<'_, V>)) -> (K, V) {
+fn of_bytes<K: Clone, V: Clone>((key, value): (Ref<'_, K, InNode>, Ref<'_, V, InNode>)) -> (K, V) {
     ((*key).clone(), (*value).clone())
 }
 
-fn own<V: Clone>(value: Ref<'_, V>) -> V {
+fn own<V: Clone, P: Place<V>>(value: Ref<'_, V, P>) -> V {
     (*value).clone()
 }
 
