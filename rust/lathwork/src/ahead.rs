@@ -20,6 +20,7 @@ impl<T: Copy + Default> Ahead<T> {
 
     /// The next item. If need be `scan` copies at most `AHEAD` and returns how many. None: there is
     /// no other.
+    #[inline(always)]
     pub(crate) fn next(&mut self, scan: impl FnOnce(*mut T) -> usize) -> Option<T> {
         if self.at == self.copied {
             if self.all {
