@@ -227,12 +227,12 @@ class Reader:
         first, second, third = self.peek(), self.peek(1), self.peek(2)
         if first.text == "extern" and second.kind == "string" and third.text == "{":
             name = ""
-        elif first.text == "namespace" and third.text == "{":
+        elif first.text == "namespace" and third.text in ("{", "::"):
             name = second.text
         else:
             return None
-        while self.take().text != "{":
-            pass
+        while (word := self.take()).text != "{":
+            name = word.text if word.kind == "word" and word.text != "namespace" else name
         items = self.scope()
         while self.at < len(self.tokens) and "\n" not in self.tokens[self.at].text and self.tokens[self.at].kind in ("space", "comment"):
             self.at += 1  # "// namespace ..."

@@ -237,7 +237,7 @@ def header_page(path, root, version, header, related, apart=()):
     out += [".SH DECLARATIONS", *more] if more else []
     out += [".SH ERRORS", *prose(errors)] if errors else []
     out += [".SH EXAMPLES", *prose(examples)] if examples else []
-    return tidy(out + see_also([(n, 3) for n in related]))
+    return tidy(out + see_also([*((n, 3) for n in related), ("lathwork", 7)]))
 
 
 def meanings():
