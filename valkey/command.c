@@ -58,6 +58,14 @@ void changed(struct opened *opened, const char *event)
 	vk.NotifyKeyspaceEvent(opened->ctx, VK_NOTIFY_MODULE, event, opened->name);
 }
 
+void end_key(struct opened *opened)
+{
+	LATH_ASSERT(opened->changed);
+	vk.DeleteKey(opened->key);
+	opened->value = NULL;
+	vk.NotifyKeyspaceEvent(opened->ctx, VK_NOTIFY_GENERIC, "del", opened->name);
+}
+
 void replicate_call(struct opened *opened, const char *name, struct vk_string **argv, int argc)
 {
 	LATH_ASSERT(opened->changed); /* a command that did nothing leaves no trace */
@@ -66,6 +74,19 @@ void replicate_call(struct opened *opened, const char *name, struct vk_string **
 		vk.ReplicateVerbatim(opened->ctx);
 	else
 		vk.Replicate(opened->ctx, name, "v", argv + 1, (size_t)argc - 1);
+}
+
+struct vk_string *number_string(uint64_t number)
+{
+	char text[VALUE_TEXT];
+
+	return vk.CreateString(NULL, text, number_print(text, number));
+}
+
+void words_free(struct vk_string **words, size_t n)
+{
+	while (n)
+		vk.FreeString(NULL, words[--n]);
 }
 
 struct bytes text_of(const struct vk_string *string)

@@ -5,6 +5,8 @@
 #ifndef LATH_VALKEY_COMMAND_H
 #define LATH_VALKEY_COMMAND_H
 
+#include <limits.h>
+
 #include "api.h"
 #include "value.h"
 
@@ -68,14 +70,45 @@ bool open_key(struct opened *opened, struct vk_ctx *ctx, struct vk_string **argv
 	      const struct vk_type *type);
 void close_key(struct opened *opened);
 #define OPENED(name) __attribute__((cleanup(close_key))) struct opened name = { 0 }
+enum { TO_READ = VK_READ, TO_WRITE = VK_READ | VK_WRITE, ANY_NUMBER = INT_MAX };
+
+/* Begins the command `name`, of least to most words: what follows it is run with `opened` while
+ * `opens`, an expression of that name, is true. */
+#define COMMAND(linkage, name, least, most, opens)                                        \
+	static int name##_opened(struct vk_ctx *ctx, struct opened *opened,               \
+				 struct vk_string **argv, int argc);                      \
+	linkage int name##_command(struct vk_ctx *ctx, struct vk_string **argv, int argc) \
+	{                                                                                 \
+		OPENED(key);                                                              \
+		struct opened *opened = &key;                                             \
+                                                                                          \
+		if (argc < (least) || argc > (most))                                      \
+			return vk.WrongArity(ctx);                                        \
+		return opens ? name##_opened(ctx, opened, argv, argc) : VK_OK;            \
+	}                                                                                 \
+	static int name##_opened(__attribute__((unused)) struct vk_ctx *ctx,              \
+				 __attribute__((unused)) struct opened *opened,           \
+				 __attribute__((unused)) struct vk_string **argv,         \
+				 __attribute__((unused)) int argc)
 
 /* After a change: tells watchers of the key. The caller replicates. */
 void changed(struct opened *opened, const char *event);
 /* Sends a command of the module's to replicas and the append-only file: a change of this key. */
 #define replicate(opened, ...) \
 	((opened)->replicated = true, vk.Replicate((opened)->ctx, __VA_ARGS__))
-/* The same of the command that runs, with all its arguments; `name`: with two dots. */
+/* Removes a key that a change has left empty. */
+void end_key(struct opened *opened);
+/* Sends the command that runs, with all its arguments; `name`: with two dots. */
 void replicate_call(struct opened *opened, const char *name, struct vk_string **argv, int argc);
+
+/* Strings of the module's own, for commands that it sends. */
+struct vk_string *number_string(uint64_t number);
+void words_free(struct vk_string **words, size_t n);
+/* pool_type.c: the arguments behind the key with which LATH.POOL.RESERVE makes this range. Returns
+ * how many. */
+#define RANGE_WORDS 6
+struct pool_range;
+size_t range_words(const struct pool_range *range, struct vk_string **words);
 
 /* ---- arguments ---- */
 

@@ -34,64 +34,37 @@ static bool want_ends(struct vk_ctx *ctx, struct vk_string **argv, uint64_t *fir
 	return false;
 }
 
-/* The set to add to; a new one is not yet in the key. NULL: no memory. */
-static struct intervals *set_to_add(const struct opened *opened)
-{
-	return opened->value ? opened->value : intervals_create();
-}
+#define INTERVAL_COMMAND(name, mode, least, most) \
+	COMMAND(static, name, least, most, open_key(opened, ctx, argv, mode, interval_type))
 
-/* After set_to_add(): puts a new set into the key, unless nothing could be added. */
-static void set_added(struct opened *opened, struct intervals *set)
-{
-	if (opened->value || !set)
-		return;
-	if (!set->count) {
-		intervals_free(set);
-		return;
-	}
-	LATH_ASSERT(opened->key);
-	vk.ModuleTypeSetValue(opened->key, interval_type, set);
-	opened->value = set;
-}
-
-static void drop_empty(struct opened *opened)
-{
-	struct intervals *set = opened->value;
-
-	LATH_ASSERT(opened->changed);
-	if (!set || set->count)
-		return;
-	vk.DeleteKey(opened->key);
-	opened->value = NULL;
-	vk.NotifyKeyspaceEvent(opened->ctx, VK_NOTIFY_GENERIC, "del", opened->name);
-}
-
-static int add_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+INTERVAL_COMMAND(add, TO_WRITE, 5, ANY_NUMBER)
 {
 	uint64_t first, last;
 	struct intervals *set;
 	long long added = 0;
 	struct bytes value;
-	OPENED(opened);
 	int i, ret = 0;
 
-	if (argc < 5 || (argc - 2) % 3)
+	if ((argc - 2) % 3)
 		return vk.WrongArity(ctx);
-	if (!open_key(&opened, ctx, argv, VK_READ | VK_WRITE, interval_type))
-		return VK_OK;
 	for (i = 2; i < argc; i += 3) /* all or none */
 		if (!want_ends(ctx, argv + i, &first, &last) ||
 		    !want_text(ctx, argv[i + 2], "value", &value))
 			return VK_OK;
-	set = set_to_add(&opened);
+	set = opened->value ? opened->value : intervals_create();
 	for (i = 2; set && i < argc && ret >= 0; i += 3, added += ret > 0) {
 		want_ends(ctx, argv + i, &first, &last);
 		ret = intervals_add(set, first, last, text_of(argv[i + 2]));
 	}
-	set_added(&opened, set);
+	if (!opened->value && added) {
+		vk.ModuleTypeSetValue(opened->key, interval_type, set);
+		opened->value = set;
+	} else if (!opened->value && set) {
+		intervals_free(set);
+	}
 	if (added) {
-		changed(&opened, "lath.interval.add");
-		replicate(&opened, "LATH.INTERVAL.ADD", "v", argv + 1,
+		changed(opened, "lath.interval.add");
+		replicate(opened, "LATH.INTERVAL.ADD", "v", argv + 1,
 			  (size_t)(ret < 0 ? i - 4 : i - 1)); /* what was added */
 	}
 	if (!set || ret < 0)
@@ -99,58 +72,42 @@ static int add_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 	return vk.ReplyWithLongLong(ctx, added);
 }
 
-static int addnx_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+INTERVAL_COMMAND(addnx, TO_WRITE, 5, 5)
 {
 	struct intervals_iter iter;
 	struct found there;
 	uint64_t first, last;
-	struct intervals *set;
-	struct bytes value;
-	OPENED(opened);
-	int ret;
 
-	if (argc != 5)
-		return vk.WrongArity(ctx);
-	if (!open_key(&opened, ctx, argv, VK_READ | VK_WRITE, interval_type) ||
-	    !want_ends(ctx, argv + 2, &first, &last) || !want_text(ctx, argv[4], "value", &value))
+	if (!want_ends(ctx, argv + 2, &first, &last))
 		return VK_OK;
-	if (opened.value) {
-		intervals_begin(&iter, opened.value, overlapping(first, last));
+	if (opened->value) {
+		intervals_begin(&iter, opened->value, overlapping(first, last));
 		if (intervals_next(&iter, &there))
 			return vk.ReplyWithLongLong(ctx, 0);
 	}
-	set = set_to_add(&opened);
-	ret = set ? intervals_add(set, first, last, value) : -ENOMEM;
-	set_added(&opened, set);
-	if (ret < 0)
-		return reply_failure(ctx, ret);
-	changed(&opened, "lath.interval.add");
-	replicate(&opened, "LATH.INTERVAL.ADD", "v", argv + 1, (size_t)argc - 1);
-	return vk.ReplyWithLongLong(ctx, 1);
+	return add_opened(ctx, opened, argv, argc);
 }
 
-static int rem_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+INTERVAL_COMMAND(rem, TO_WRITE, 5, ANY_NUMBER)
 {
 	uint64_t first, last;
 	long long removed = 0;
-	OPENED(opened);
 	int i;
 
-	if (argc < 5 || (argc - 2) % 3)
+	if ((argc - 2) % 3)
 		return vk.WrongArity(ctx);
-	if (!open_key(&opened, ctx, argv, VK_READ | VK_WRITE, interval_type))
-		return VK_OK;
 	for (i = 2; i < argc; i += 3)
 		if (!want_ends(ctx, argv + i, &first, &last))
 			return VK_OK;
-	for (i = 2; opened.value && i < argc; i += 3) {
+	for (i = 2; opened->value && i < argc; i += 3) {
 		want_ends(ctx, argv + i, &first, &last);
-		removed += intervals_remove(opened.value, first, last, text_of(argv[i + 2]));
+		removed += intervals_remove(opened->value, first, last, text_of(argv[i + 2]));
 	}
 	if (removed) {
-		changed(&opened, "lath.interval.rem");
-		drop_empty(&opened);
-		replicate_call(&opened, "LATH.INTERVAL.REM", argv, argc);
+		changed(opened, "lath.interval.rem");
+		if (!((struct intervals *)opened->value)->count)
+			end_key(opened);
+		replicate_call(opened, "LATH.INTERVAL.REM", argv, argc);
 	}
 	return vk.ReplyWithLongLong(ctx, removed);
 }
@@ -184,18 +141,14 @@ static int reply_search(struct vk_ctx *ctx, const struct intervals *set, struct 
 }
 
 /* `ends` arguments say which intervals, then come [LIMIT [offset] count]. */
-static int search(struct vk_ctx *ctx, struct vk_string **argv, int argc, int ends,
+static int search(struct opened *opened, struct vk_string **argv, int argc, int ends,
 		  struct window (*window)(uint64_t first, uint64_t last))
 {
 	uint64_t first, last, offset = 0, limit = UINT64_MAX;
-	OPENED(opened);
+	struct vk_ctx *ctx = opened->ctx;
 	int i = 2 + ends;
 
-	if (argc < i)
-		return vk.WrongArity(ctx);
-	if (!open_key(&opened, ctx, argv, VK_READ, interval_type) ||
-	    (ends == 2 ? !want_ends(ctx, argv + 2, &first, &last)
-		       : !want_end(ctx, argv[2], &first)))
+	if (ends == 2 ? !want_ends(ctx, argv + 2, &first, &last) : !want_end(ctx, argv[2], &first))
 		return VK_OK;
 	if (i < argc) {
 		if (!is_word(argv[i], "LIMIT"))
@@ -205,73 +158,59 @@ static int search(struct vk_ctx *ctx, struct vk_string **argv, int argc, int end
 		if (i + 1 < argc)
 			return reply_syntax(ctx);
 	}
-	return reply_search(ctx, opened.value, window(first, ends == 2 ? last : first), offset,
+	return reply_search(ctx, opened->value, window(first, ends == 2 ? last : first), offset,
 			    limit);
 }
 
-static int stab_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+INTERVAL_COMMAND(stab, TO_READ, 3, ANY_NUMBER)
 {
-	return search(ctx, argv, argc, 1, overlapping);
+	return search(opened, argv, argc, 1, overlapping);
 }
 
-static int overlaps_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+INTERVAL_COMMAND(overlaps, TO_READ, 4, ANY_NUMBER)
 {
-	return search(ctx, argv, argc, 2, overlapping);
+	return search(opened, argv, argc, 2, overlapping);
 }
 
-static int within_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+INTERVAL_COMMAND(within, TO_READ, 4, ANY_NUMBER)
 {
-	return search(ctx, argv, argc, 2, within);
+	return search(opened, argv, argc, 2, within);
 }
 
-static int contains_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+INTERVAL_COMMAND(contains, TO_READ, 4, ANY_NUMBER)
 {
-	return search(ctx, argv, argc, 2, covering_all);
+	return search(opened, argv, argc, 2, covering_all);
 }
 
-static int count_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+INTERVAL_COMMAND(count, TO_READ, 4, 4)
 {
 	uint64_t first, last;
-	OPENED(opened);
 
-	if (argc != 4)
-		return vk.WrongArity(ctx);
-	if (!open_key(&opened, ctx, argv, VK_READ, interval_type) ||
-	    !want_ends(ctx, argv + 2, &first, &last))
+	if (!want_ends(ctx, argv + 2, &first, &last))
 		return VK_OK;
-	if (!opened.value)
+	if (!opened->value)
 		return vk.ReplyWithLongLong(ctx, 0);
-	return vk.ReplyWithLongLong(ctx, (long long)intervals_count(opened.value, first, last));
+	return vk.ReplyWithLongLong(ctx, (long long)intervals_count(opened->value, first, last));
 }
 
-static int nearest_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+INTERVAL_COMMAND(nearest, TO_READ, 3, 3)
 {
 	char text[VALUE_TEXT];
 	struct found found;
 	uint64_t point;
-	OPENED(opened);
 
-	if (argc != 3)
-		return vk.WrongArity(ctx);
-	if (!open_key(&opened, ctx, argv, VK_READ, interval_type) ||
-	    !want_end(ctx, argv[2], &point))
+	if (!want_end(ctx, argv[2], &point))
 		return VK_OK;
-	if (!opened.value || !intervals_nearest(opened.value, point, &found, text))
+	if (!opened->value || !intervals_nearest(opened->value, point, &found, text))
 		return vk.ReplyWithNull(ctx);
 	reply_interval(ctx, &found);
 	return VK_OK;
 }
 
-static int len_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+INTERVAL_COMMAND(len, TO_READ, 2, 2)
 {
-	OPENED(opened);
-
-	if (argc != 2)
-		return vk.WrongArity(ctx);
-	if (!open_key(&opened, ctx, argv, VK_READ, interval_type))
-		return VK_OK;
 	return vk.ReplyWithLongLong(
-		ctx, opened.value ? (long long)((struct intervals *)opened.value)->count : 0);
+		ctx, opened->value ? (long long)((struct intervals *)opened->value)->count : 0);
 }
 
 /* ---- the list ---- */

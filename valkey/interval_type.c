@@ -72,8 +72,7 @@ static void rewrite(struct vk_io *aof, struct vk_string *key, void *value)
 	struct vk_string *words[3 * IMAGE_BLOCK];
 	struct intervals_iter iter;
 	struct found found;
-	char text[VALUE_TEXT];
-	size_t n = 0, i;
+	size_t n = 0;
 	uint64_t emitted = 0;
 	bool more;
 
@@ -81,14 +80,13 @@ static void rewrite(struct vk_io *aof, struct vk_string *key, void *value)
 	do {
 		more = intervals_next(&iter, &found);
 		if (more) {
-			words[n++] = vk.CreateString(NULL, text, number_print(text, found.first));
-			words[n++] = vk.CreateString(NULL, text, number_print(text, found.last));
+			words[n++] = number_string(found.first);
+			words[n++] = number_string(found.last);
 			words[n++] = vk.CreateString(NULL, found.value.data, found.value.size);
 		}
 		if (n == 3 * IMAGE_BLOCK || (n && !more)) {
 			vk.EmitAOF(aof, "LATH.INTERVAL.ADD", "sv", key, words, n);
-			for (i = 0; i < n; i++)
-				vk.FreeString(NULL, words[i]);
+			words_free(words, n);
 			emitted += n / 3;
 			n = 0;
 		}

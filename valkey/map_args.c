@@ -153,12 +153,8 @@ void replicate_write(struct opened *opened, const char *name, struct vk_string *
 
 void drop_empty(struct opened *opened)
 {
-	struct map *map = opened->value;
+	const struct map *map = opened->value;
 
-	LATH_ASSERT(opened->changed);
-	if (!map || map_size(map) || map->keep)
-		return;
-	vk.DeleteKey(opened->key);
-	opened->value = NULL;
-	vk.NotifyKeyspaceEvent(opened->ctx, VK_NOTIFY_GENERIC, "del", opened->name);
+	if (!map_size(map) && !map->keep)
+		end_key(opened);
 }

@@ -45,13 +45,12 @@ void replicate_write(struct opened *opened, const char *name, struct vk_string *
 /* Removes the key if its map is empty, unless LATH.MAP.CREATE made it. */
 void drop_empty(struct opened *opened);
 
+#define MAP_COMMAND(linkage, name, mode, least, most) \
+	COMMAND(linkage, name, least, most, open_key(opened, ctx, argv, mode, map_type))
+
 /* map_range.c */
-int map_range_command(struct vk_ctx *ctx, struct vk_string **argv, int argc);
-int map_revrange_command(struct vk_ctx *ctx, struct vk_string **argv, int argc);
-int map_rangebyrank_command(struct vk_ctx *ctx, struct vk_string **argv, int argc);
-int map_count_command(struct vk_ctx *ctx, struct vk_string **argv, int argc);
-int map_rank_command(struct vk_ctx *ctx, struct vk_string **argv, int argc);
-int map_select_command(struct vk_ctx *ctx, struct vk_string **argv, int argc);
-int map_scan_command(struct vk_ctx *ctx, struct vk_string **argv, int argc);
+typedef int map_command(struct vk_ctx *ctx, struct vk_string **argv, int argc);
+map_command map_range_command, map_revrange_command, map_rangebyrank_command, map_count_command,
+	map_rank_command, map_select_command, map_scan_command;
 
 #endif /* LATH_VALKEY_MAP_ARGS_H */

@@ -11,27 +11,22 @@ struct vk_type *map_type;
 
 /* ---- single entries ---- */
 
-static int create_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+MAP_COMMAND(static, create, TO_WRITE, 2, 3)
 {
 	enum map_kind kind = MAP_NUMBERS;
-	OPENED(opened);
 	struct map *map;
 
-	if (argc < 2 || argc > 3)
-		return vk.WrongArity(ctx);
 	if (argc == 3 && !entry_kind(argv[2], &kind))
 		return reply_syntax(ctx);
-	if (!open_key(&opened, ctx, argv, VK_READ | VK_WRITE, map_type))
-		return VK_OK;
-	if (opened.value)
+	if (opened->value)
 		return reply_error(ctx, "ERR the key exists");
 	map = map_create(kind, true);
 	if (!map)
 		return reply_no_memory(ctx);
-	vk.ModuleTypeSetValue(opened.key, map_type, map);
-	opened.value = map;
-	changed(&opened, "lath.map.create");
-	replicate_call(&opened, "LATH.MAP.CREATE", argv, argc);
+	vk.ModuleTypeSetValue(opened->key, map_type, map);
+	opened->value = map;
+	changed(opened, "lath.map.create");
+	replicate_call(opened, "LATH.MAP.CREATE", argv, argc);
 	return vk.ReplyWithSimpleString(ctx, "OK");
 }
 
@@ -66,120 +61,103 @@ static bool set_options(struct vk_ctx *ctx, struct vk_string **argv, int argc,
 	return true;
 }
 
-static int set_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+MAP_COMMAND(static, set, TO_WRITE, 4, 6)
 {
 	struct set_options options;
 	enum map_kind kind;
 	struct bytes text;
 	struct map_key key;
 	struct map *map;
-	OPENED(opened);
 	word there;
 	bool made;
 	int ret;
 
-	if (argc < 4 || argc > 6)
-		return vk.WrongArity(ctx);
-	if (!set_options(ctx, argv, argc, &options) ||
-	    !open_key(&opened, ctx, argv, VK_READ | VK_WRITE, map_type))
+	if (!set_options(ctx, argv, argc, &options))
 		return VK_OK;
-	if (options.only_old && !opened.value)
+	if (options.only_old && !opened->value)
 		return vk.ReplyWithNull(ctx);
-	if (!want_kind(&opened, options.kind ? argv[options.kind] : NULL, &kind) ||
-	    !want_new_key(&opened, kind, argv[2], &key) || !want_text(ctx, argv[3], "value", &text))
+	if (!want_kind(opened, options.kind ? argv[options.kind] : NULL, &kind) ||
+	    !want_new_key(opened, kind, argv[2], &key) || !want_text(ctx, argv[3], "value", &text))
 		return VK_OK;
 	if ((options.only_new || options.only_old) &&
-	    (opened.value && map_get(opened.value, &key, &there)) != options.only_old)
+	    (opened->value && map_get(opened->value, &key, &there)) != options.only_old)
 		return vk.ReplyWithNull(ctx);
-	map = map_to_add(&opened, kind);
+	map = map_to_add(opened, kind);
 	ret = map ? map_set(map, &key, value_make(text.data, text.size)) : -ENOMEM;
-	made = map_added(&opened, map);
+	made = map_added(opened, map);
 	if (ret < 0)
 		return reply_failure(ctx, ret);
-	changed(&opened, "lath.map.set");
-	replicate_write(&opened, "LATH.MAP.SET", argv, argc, made ? 0 : options.kind);
+	changed(opened, "lath.map.set");
+	replicate_write(opened, "LATH.MAP.SET", argv, argc, made ? 0 : options.kind);
 	return vk.ReplyWithLongLong(ctx, ret);
 }
 
-static int get_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+MAP_COMMAND(static, get, TO_READ, 3, 3)
 {
 	struct map_key key;
-	OPENED(opened);
 	word value;
 
-	if (argc != 3)
-		return vk.WrongArity(ctx);
-	if (!open_key(&opened, ctx, argv, VK_READ, map_type) || !want_key(&opened, argv[2], &key))
+	if (!want_key(opened, argv[2], &key))
 		return VK_OK;
-	if (!opened.value || !map_get(opened.value, &key, &value))
+	if (!opened->value || !map_get(opened->value, &key, &value))
 		return vk.ReplyWithNull(ctx);
 	reply_value(ctx, value);
 	return VK_OK;
 }
 
-static int mset_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+MAP_COMMAND(static, mset, TO_WRITE, 4, ANY_NUMBER)
 {
-	int first = argc % 2 ? 3 : 2, i,
-	    ret = 0; /* an odd number of arguments: a kind comes first */
+	int first = argc % 2 ? 3 : 2; /* an odd number of arguments: a kind comes first */
+	int i, ret = 0;
 	long long added = 0;
 	enum map_kind kind;
 	struct map_key key;
 	struct bytes text;
 	struct map *map;
-	OPENED(opened);
 	bool made;
 
-	if (argc < first + 2)
-		return vk.WrongArity(ctx);
-	if (!open_key(&opened, ctx, argv, VK_READ | VK_WRITE, map_type))
-		return VK_OK;
 	if (first == 3 && !entry_kind(argv[2], &kind))
 		return vk.WrongArity(ctx);
-	if (!want_kind(&opened, first == 3 ? argv[2] : NULL, &kind))
+	if (!want_kind(opened, first == 3 ? argv[2] : NULL, &kind))
 		return VK_OK;
 	for (i = first; i < argc; i += 2) /* all or none */
-		if (!want_new_key(&opened, kind, argv[i], &key) ||
+		if (!want_new_key(opened, kind, argv[i], &key) ||
 		    !want_text(ctx, argv[i + 1], "value", &text))
 			return VK_OK;
-	map = map_to_add(&opened, kind);
+	map = map_to_add(opened, kind);
 	for (i = first; map && i < argc && ret >= 0; i += 2, added += ret > 0) {
-		want_new_key(&opened, kind, argv[i], &key);
+		want_new_key(opened, kind, argv[i], &key);
 		text = text_of(argv[i + 1]);
 		ret = map_set(map, &key, value_make(text.data, text.size));
 	}
-	made = map_added(&opened, map);
+	made = map_added(opened, map);
 	if (!map || (ret < 0 && i == first + 2))
 		return reply_failure(ctx, map ? ret : -ENOMEM);
-	changed(&opened, "lath.map.set");
+	changed(opened, "lath.map.set");
 	if (ret < 0) { /* replicas get what was set: the first pairs */
-		replicate(&opened, "LATH.MAP.MSET", "v", argv + 1, (size_t)(i - 3));
+		replicate(opened, "LATH.MAP.MSET", "v", argv + 1, (size_t)(i - 3));
 		return reply_failure(ctx, ret);
 	}
-	replicate_write(&opened, "LATH.MAP.MSET", argv, argc, first == 3 && !made ? 2 : 0);
+	replicate_write(opened, "LATH.MAP.MSET", argv, argc, first == 3 && !made ? 2 : 0);
 	return vk.ReplyWithLongLong(ctx, added);
 }
 
-static int mget_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+MAP_COMMAND(static, mget, TO_READ, 3, ANY_NUMBER)
 {
 	struct map_key keys[MAP_BATCH];
 	word values[MAP_BATCH] = { 0 };
-	OPENED(opened);
 	int i, k, some;
 
-	if (argc < 3)
-		return vk.WrongArity(ctx);
-	if (!open_key(&opened, ctx, argv, VK_READ, map_type))
-		return VK_OK;
 	for (i = 2; i < argc; i++)
-		if (!want_key(&opened, argv[i], &keys[0]))
+		if (!want_key(opened, argv[i], &keys[0]))
 			return VK_OK;
 	vk.ReplyWithArray(ctx, argc - 2);
 	for (i = 2; i < argc; i += some) {
 		some = argc - i < MAP_BATCH ? argc - i : MAP_BATCH;
 		for (k = 0; k < some; k++)
-			want_key(&opened, argv[i + k], &keys[k]);
-		if (opened.value)
-			map_get_batch(opened.value, (size_t)some, keys, values);
+			want_key(opened, argv[i + k], &keys[k]);
+		if (opened->value)
+			map_get_batch(opened->value, (size_t)some, keys, values);
 		for (k = 0; k < some; k++) {
 			if (values[k])
 				reply_value(ctx, values[k]);
@@ -190,135 +168,114 @@ static int mget_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 	return VK_OK;
 }
 
-static int del_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+MAP_COMMAND(static, del, TO_WRITE, 3, ANY_NUMBER)
 {
 	long long erased = 0;
 	struct map_key key;
-	OPENED(opened);
 	int i;
 
-	if (argc < 3)
-		return vk.WrongArity(ctx);
-	if (!open_key(&opened, ctx, argv, VK_READ | VK_WRITE, map_type))
-		return VK_OK;
 	for (i = 2; i < argc; i++)
-		if (!want_key(&opened, argv[i], &key))
+		if (!want_key(opened, argv[i], &key))
 			return VK_OK;
-	for (i = 2; opened.value && i < argc; i++) {
-		want_key(&opened, argv[i], &key);
-		erased += map_erase(opened.value, &key, NULL);
+	for (i = 2; opened->value && i < argc; i++) {
+		want_key(opened, argv[i], &key);
+		erased += map_erase(opened->value, &key, NULL);
 	}
 	if (erased) {
-		changed(&opened, "lath.map.del");
-		drop_empty(&opened);
-		replicate_call(&opened, "LATH.MAP.DEL", argv, argc);
+		changed(opened, "lath.map.del");
+		drop_empty(opened);
+		replicate_call(opened, "LATH.MAP.DEL", argv, argc);
 	}
 	return vk.ReplyWithLongLong(ctx, erased);
 }
 
-static int incr_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+MAP_COMMAND(static, incr, TO_WRITE, 3, ANY_NUMBER)
 {
 	char text[VALUE_TEXT + 1];
 	int64_t by = 1, now = 0;
 	enum map_kind kind;
 	struct map_key key;
 	struct map *map;
-	OPENED(opened);
 	word value;
 	bool named, made;
 	int ret;
 
 	named = argc > 3 && entry_kind(argv[argc - 1], &kind);
-	if (argc < 3 || argc > 4 + named)
+	if (argc > 4 + named)
 		return vk.WrongArity(ctx);
-	if (!open_key(&opened, ctx, argv, VK_READ | VK_WRITE, map_type) ||
-	    !want_kind(&opened, named ? argv[argc - 1] : NULL, &kind) ||
-	    !want_new_key(&opened, kind, argv[2], &key))
+	if (!want_kind(opened, named ? argv[argc - 1] : NULL, &kind) ||
+	    !want_new_key(opened, kind, argv[2], &key))
 		return VK_OK;
 	if (argc - named == 4 && !signed_read(text_of(argv[3]), &by))
 		return reply_error(ctx, "ERR value is not an integer or out of range");
-	if (opened.value && map_get(opened.value, &key, &value) &&
+	if (opened->value && map_get(opened->value, &key, &value) &&
 	    !signed_read(value_view(&value, text), &now))
 		return reply_error(ctx, "ERR value is not an integer or out of range");
 	if (__builtin_add_overflow(now, by, &now))
 		return reply_error(ctx, "ERR increment or decrement would overflow");
-	map = map_to_add(&opened, kind);
+	map = map_to_add(opened, kind);
 	ret = map ? map_set(map, &key, value_make(text, signed_print(text, now))) : -ENOMEM;
-	made = map_added(&opened, map);
+	made = map_added(opened, map);
 	if (ret < 0)
 		return reply_failure(ctx, ret);
-	changed(&opened, "lath.map.incr");
-	replicate_write(&opened, "LATH.MAP.INCR", argv, argc, named && !made ? argc - 1 : 0);
+	changed(opened, "lath.map.incr");
+	replicate_write(opened, "LATH.MAP.INCR", argv, argc, named && !made ? argc - 1 : 0);
 	return reply_signed(ctx, now);
 }
 
-static int cas_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+MAP_COMMAND(static, cas, TO_WRITE, 5, 5)
 {
 	struct bytes expected, text;
 	struct map_key key;
-	OPENED(opened);
 	word value;
 	int ret;
 
-	if (argc != 5)
-		return vk.WrongArity(ctx);
-	if (!open_key(&opened, ctx, argv, VK_READ | VK_WRITE, map_type) ||
-	    !want_key(&opened, argv[2], &key) || !want_text(ctx, argv[4], "value", &text))
+	if (!want_key(opened, argv[2], &key) || !want_text(ctx, argv[4], "value", &text))
 		return VK_OK;
 	expected = text_of(argv[3]);
-	if (!opened.value || !map_get(opened.value, &key, &value) ||
+	if (!opened->value || !map_get(opened->value, &key, &value) ||
 	    !value_equal(value, expected.data, expected.size))
 		return vk.ReplyWithLongLong(ctx, 0);
-	ret = map_set(opened.value, &key, value_make(text.data, text.size));
+	ret = map_set(opened->value, &key, value_make(text.data, text.size));
 	if (ret < 0)
 		return reply_failure(ctx, ret);
-	changed(&opened, "lath.map.set");
-	replicate(&opened, "LATH.MAP.SET", "sss", argv[1], argv[2], argv[4]);
+	changed(opened, "lath.map.set");
+	replicate(opened, "LATH.MAP.SET", "sss", argv[1], argv[2], argv[4]);
 	return vk.ReplyWithLongLong(ctx, 1);
 }
 
-static int len_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+MAP_COMMAND(static, len, TO_READ, 2, 2)
 {
-	OPENED(opened);
-
-	if (argc != 2)
-		return vk.WrongArity(ctx);
-	if (!open_key(&opened, ctx, argv, VK_READ, map_type))
-		return VK_OK;
-	return vk.ReplyWithLongLong(ctx, opened.value ? (long long)map_size(opened.value) : 0);
+	return vk.ReplyWithLongLong(ctx, opened->value ? (long long)map_size(opened->value) : 0);
 }
 
-static int neighbour(struct vk_ctx *ctx, struct vk_string **argv, int argc, bool below)
+static int neighbour(struct vk_ctx *ctx, struct opened *opened, struct vk_string **argv, bool below)
 {
 	struct map_bound bound = { 0 };
 	struct map_entry entry;
 	struct map_iter iter;
-	OPENED(opened);
 
-	if (argc != 3)
-		return vk.WrongArity(ctx);
-	if (!open_key(&opened, ctx, argv, VK_READ, map_type) ||
-	    !want_key(&opened, argv[2], &bound.key))
+	if (!want_key(opened, argv[2], &bound.key))
 		return VK_OK;
-	if (!opened.value)
+	if (!opened->value)
 		return vk.ReplyWithNull(ctx);
-	map_iter_begin(&iter, opened.value, below ? &map_lowest : &bound,
+	map_iter_begin(&iter, opened->value, below ? &map_lowest : &bound,
 		       below ? &bound : &map_highest, below);
 	iter.most = 1;
 	if (!map_next(&iter, &entry))
 		return vk.ReplyWithNull(ctx);
 	vk.ReplyWithArray(ctx, 2);
-	return reply_entry(ctx, kind_of(&opened), &entry);
+	return reply_entry(ctx, kind_of(opened), &entry);
 }
 
-static int floor_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+MAP_COMMAND(static, floor, TO_READ, 3, 3)
 {
-	return neighbour(ctx, argv, argc, true);
+	return neighbour(ctx, opened, argv, true);
 }
 
-static int ceil_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+MAP_COMMAND(static, ceil, TO_READ, 3, 3)
 {
-	return neighbour(ctx, argv, argc, false);
+	return neighbour(ctx, opened, argv, false);
 }
 
 /* ---- removal of several ---- */
@@ -353,51 +310,44 @@ static long long erase_range(struct opened *opened, const struct map_bound *low,
 	return erased;
 }
 
-static int pop_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+MAP_COMMAND(static, pop, TO_WRITE, 2, 4)
 {
 	bool back = argc > 2 && is_word(argv[2], "MAX");
 	uint64_t count = 1;
-	OPENED(opened);
 	long long n;
 
-	if (argc < 2 || argc > 4)
-		return vk.WrongArity(ctx);
 	if (argc > 2 && !back && !is_word(argv[2], "MIN"))
 		return reply_syntax(ctx);
 	if (argc > 3 && !want_number(ctx, argv[3], "count", &count))
 		return VK_OK;
-	if (!open_key(&opened, ctx, argv, VK_READ | VK_WRITE, map_type))
-		return VK_OK;
-	if (!opened.value)
+	if (!opened->value)
 		return vk.ReplyWithArray(ctx, 0);
 	vk.ReplyWithArray(ctx, VK_LENGTH_LATER);
-	n = erase_range(&opened, &map_lowest, &map_highest, back, count, true);
+	n = erase_range(opened, &map_lowest, &map_highest, back, count, true);
 	if (n)
-		replicate_call(&opened, "LATH.MAP.POP", argv, argc);
+		replicate_call(opened, "LATH.MAP.POP", argv, argc);
 	vk.ReplySetArrayLength(ctx, 2 * n);
 	return VK_OK;
 }
 
-static int delrange_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+MAP_COMMAND(static, delrange, TO_WRITE, 4, 6)
 {
 	uint64_t limit = UINT64_MAX;
 	struct map_bound low, high;
-	OPENED(opened);
 	long long n;
 
-	if (argc != 4 && argc != 6)
+	if (argc == 5)
 		return vk.WrongArity(ctx);
 	if (argc == 6 && !is_word(argv[4], "LIMIT"))
 		return reply_syntax(ctx);
-	if (!open_key(&opened, ctx, argv, VK_READ | VK_WRITE, map_type) ||
-	    !want_bound(&opened, argv[2], &low) || !want_bound(&opened, argv[3], &high) ||
+	if (!want_bound(opened, argv[2], &low) || !want_bound(opened, argv[3], &high) ||
 	    (argc == 6 && !want_number(ctx, argv[5], "LIMIT", &limit)))
 		return VK_OK;
-	if (!opened.value)
+	if (!opened->value)
 		return vk.ReplyWithLongLong(ctx, 0);
-	n = erase_range(&opened, &low, &high, false, limit, false);
+	n = erase_range(opened, &low, &high, false, limit, false);
 	if (n)
-		replicate_call(&opened, "LATH.MAP.DELRANGE", argv, argc);
+		replicate_call(opened, "LATH.MAP.DELRANGE", argv, argc);
 	return vk.ReplyWithLongLong(ctx, n);
 }
 

@@ -218,32 +218,28 @@ static int reply_bounds(struct vk_ctx *ctx, const struct map *map, struct map_bo
 	return options->packed ? reply_packed(ctx, &iter) : reply_range(ctx, &iter, !options->keys);
 }
 
-static int range(struct vk_ctx *ctx, struct vk_string **argv, int argc, bool back)
+static int range(struct opened *opened, struct vk_string **argv, int argc, bool back)
 {
 	struct range_options options;
 	struct map_bound low, high;
-	OPENED(opened);
 
-	if (argc < 4)
-		return vk.WrongArity(ctx);
-	if (!open_key(&opened, ctx, argv, VK_READ, map_type) ||
-	    !want_bound(&opened, argv[back ? 3 : 2], &low) ||
-	    !want_bound(&opened, argv[back ? 2 : 3], &high) ||
-	    !range_options(ctx, argv, argc, false, &options))
+	if (!want_bound(opened, argv[back ? 3 : 2], &low) ||
+	    !want_bound(opened, argv[back ? 2 : 3], &high) ||
+	    !range_options(opened->ctx, argv, argc, false, &options))
 		return VK_OK;
 	options.back = back;
-	return opened.value ? reply_bounds(ctx, opened.value, low, high, &options)
-			    : reply_nothing(ctx, &options);
+	return opened->value ? reply_bounds(opened->ctx, opened->value, low, high, &options)
+			     : reply_nothing(opened->ctx, &options);
 }
 
-int map_range_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+MAP_COMMAND(extern, map_range, TO_READ, 4, ANY_NUMBER)
 {
-	return range(ctx, argv, argc, false);
+	return range(opened, argv, argc, false);
 }
 
-int map_revrange_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+MAP_COMMAND(extern, map_revrange, TO_READ, 4, ANY_NUMBER)
 {
-	return range(ctx, argv, argc, true);
+	return range(opened, argv, argc, true);
 }
 
 /* ---- ranks ---- */
@@ -267,87 +263,73 @@ static bool want_rank(struct vk_ctx *ctx, const struct vk_string *argument, int6
 	return true;
 }
 
-int map_rangebyrank_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+MAP_COMMAND(extern, map_rangebyrank, TO_READ, 4, ANY_NUMBER)
 {
 	struct range_options options;
 	struct map_entry entry;
 	int64_t first, last, n;
-	OPENED(opened);
 
-	if (argc < 4)
-		return vk.WrongArity(ctx);
-	if (!open_key(&opened, ctx, argv, VK_READ, map_type) || !want_rank(ctx, argv[2], &first) ||
-	    !want_rank(ctx, argv[3], &last) || !range_options(ctx, argv, argc, true, &options))
+	if (!want_rank(ctx, argv[2], &first) || !want_rank(ctx, argv[3], &last) ||
+	    !range_options(ctx, argv, argc, true, &options))
 		return VK_OK;
-	n = opened.value ? (int64_t)map_size(opened.value) : 0;
+	n = opened->value ? (int64_t)map_size(opened->value) : 0;
 	first = first < 0 ? first + n : first;
 	last = last < 0 ? last + n : last;
 	first = first < 0 ? 0 : first;
 	last = last < n ? last : n - 1;
 	if (first > last ||
-	    !map_select(opened.value, (uint64_t)(options.back ? n - 1 - first : first), &entry))
+	    !map_select(opened->value, (uint64_t)(options.back ? n - 1 - first : first), &entry))
 		return reply_nothing(ctx, &options);
 	options.limit = (uint64_t)(last - first) + 1;
-	return reply_bounds(ctx, opened.value,
+	return reply_bounds(ctx, opened->value,
 			    options.back ? map_lowest : (struct map_bound){ .key = entry.key },
 			    options.back ? (struct map_bound){ .key = entry.key } : map_highest,
 			    &options);
 }
 
-int map_count_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+MAP_COMMAND(extern, map_count, TO_READ, 4, 4)
 {
 	struct map_bound low, high;
-	OPENED(opened);
 
-	if (argc != 4)
-		return vk.WrongArity(ctx);
-	if (!open_key(&opened, ctx, argv, VK_READ, map_type) ||
-	    !want_bound(&opened, argv[2], &low) || !want_bound(&opened, argv[3], &high))
+	if (!want_bound(opened, argv[2], &low) || !want_bound(opened, argv[3], &high))
 		return VK_OK;
 	return vk.ReplyWithLongLong(
-		ctx, opened.value ? (long long)map_count(opened.value, &low, &high) : 0);
+		ctx, opened->value ? (long long)map_count(opened->value, &low, &high) : 0);
 }
 
-int map_rank_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+MAP_COMMAND(extern, map_rank, TO_READ, 3, 4)
 {
 	struct map_bound high = { .open = true };
-	OPENED(opened);
 	uint64_t rank;
 	word value;
 	bool back = argc == 4 && is_word(argv[3], "REV");
 
-	if (argc < 3 || argc > 4)
-		return vk.WrongArity(ctx);
 	if (argc == 4 && !back)
 		return reply_syntax(ctx);
-	if (!open_key(&opened, ctx, argv, VK_READ, map_type) ||
-	    !want_key(&opened, argv[2], &high.key))
+	if (!want_key(opened, argv[2], &high.key))
 		return VK_OK;
-	if (!opened.value || !map_get(opened.value, &high.key, &value))
+	if (!opened->value || !map_get(opened->value, &high.key, &value))
 		return vk.ReplyWithNull(ctx);
-	rank = map_count(opened.value, &map_lowest, &high);
-	LATH_ASSERT(rank < map_size(opened.value)); /* the entry itself is behind */
+	rank = map_count(opened->value, &map_lowest, &high);
+	LATH_ASSERT(rank < map_size(opened->value)); /* the entry itself is behind */
 	if (back)
-		rank = map_size(opened.value) - 1 - rank;
+		rank = map_size(opened->value) - 1 - rank;
 	return vk.ReplyWithLongLong(ctx, (long long)rank);
 }
 
-int map_select_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+MAP_COMMAND(extern, map_select, TO_READ, 3, 3)
 {
 	struct map_entry entry;
 	int64_t rank;
-	OPENED(opened);
 
-	if (argc != 3)
-		return vk.WrongArity(ctx);
-	if (!open_key(&opened, ctx, argv, VK_READ, map_type) || !want_rank(ctx, argv[2], &rank))
+	if (!want_rank(ctx, argv[2], &rank))
 		return VK_OK;
-	if (rank < 0 && opened.value) /* from the end: -1 is the last one */
-		rank += (int64_t)map_size(opened.value);
-	if (rank < 0 || !opened.value || !map_select(opened.value, (uint64_t)rank, &entry))
+	if (rank < 0 && opened->value) /* from the end: -1 is the last one */
+		rank += (int64_t)map_size(opened->value);
+	if (rank < 0 || !opened->value || !map_select(opened->value, (uint64_t)rank, &entry))
 		return vk.ReplyWithNull(ctx);
 	vk.ReplyWithArray(ctx, 2);
-	return reply_entry(ctx, kind_of(&opened), &entry);
+	return reply_entry(ctx, kind_of(opened), &entry);
 }
 
 /* ---- scans ---- */
@@ -477,29 +459,24 @@ static int reply_matches(struct vk_ctx *ctx, struct map_iter *iter, struct bytes
 	return VK_OK;
 }
 
-int map_scan_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+MAP_COMMAND(extern, map_scan, TO_READ, 3, ANY_NUMBER)
 {
 	struct map_bound low, high = map_highest;
 	BUFFER cursor = { 0 }, end = { 0 };
 	struct scan_options options;
 	struct map_iter iter, ahead;
-	OPENED(opened);
 
-	if (argc < 3)
-		return vk.WrongArity(ctx);
-	if (!scan_options(ctx, argv, argc, &options) ||
-	    !open_key(&opened, ctx, argv, VK_READ, map_type) ||
-	    !want_cursor(&opened, argv[2], &low))
+	if (!scan_options(ctx, argv, argc, &options) || !want_cursor(opened, argv[2], &low))
 		return VK_OK;
-	if (!opened.value) {
+	if (!opened->value) {
 		vk.ReplyWithArray(ctx, 2);
 		vk.ReplyWithStringBuffer(ctx, "0", 1);
 		return vk.ReplyWithArray(ctx, 0);
 	}
-	if (kind_of(&opened) == MAP_STRINGS)
+	if (kind_of(opened) == MAP_STRINGS)
 		narrow(options.pattern, &low, &high, &end);
-	map_iter_begin(&iter, opened.value, &low, &high, false);
-	map_iter_begin(&ahead, opened.value, &low, &high, false);
+	map_iter_begin(&iter, opened->value, &low, &high, false);
+	map_iter_begin(&ahead, opened->value, &low, &high, false);
 	iter.most = options.count;
 	add_cursor(&cursor, &ahead, options.count);
 	if (cursor.failed)

@@ -122,7 +122,7 @@ static void rewrite(struct vk_io *aof, struct vk_string *key, void *value)
 	/* the last release knows no kinds here */
 	bool named = map->kind != MAP_NUMBERS && !map->keep;
 	char text[VALUE_TEXT];
-	size_t n = 0, i;
+	size_t n = 0;
 	uint64_t emitted = 0;
 	bool more;
 
@@ -143,8 +143,7 @@ static void rewrite(struct vk_io *aof, struct vk_string *key, void *value)
 					   map_kind_names[map->kind], pairs, n);
 			else
 				vk.EmitAOF(aof, "LATH.MAP.MSET", "sv", key, pairs, n);
-			for (i = 0; i < n; i++)
-				vk.FreeString(NULL, pairs[i]);
+			words_free(pairs, n);
 			emitted += n / 2;
 			n = 0;
 		}

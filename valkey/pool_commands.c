@@ -23,7 +23,7 @@ int reply_no_pool(struct vk_ctx *ctx)
 	return reply_error(ctx, "ERR no such pool");
 }
 
-static void reply_range(struct vk_ctx *ctx, const struct pool_range *range)
+static int reply_range(struct vk_ctx *ctx, const struct pool_range *range)
 {
 	vk.ReplyWithArray(ctx, 4);
 	reply_number(ctx, range->first);
@@ -36,6 +36,7 @@ static void reply_range(struct vk_ctx *ctx, const struct pool_range *range)
 		reply_number(ctx, range->expires);
 	else
 		vk.ReplyWithNull(ctx);
+	return VK_OK;
 }
 
 static bool over(const struct pool_range *range)
@@ -45,57 +46,23 @@ static bool over(const struct pool_range *range)
 
 /* ---- effects ---- */
 
-static void replicate_number(struct opened *opened, const char *command, uint64_t first)
-{
-	struct vk_ctx *ctx = opened->ctx;
-	char text[VALUE_TEXT];
-	struct vk_string *number = vk.CreateString(ctx, text, number_print(text, first));
-
-	replicate(opened, command, "ss", opened->name, number);
-	vk.FreeString(ctx, number);
-}
-
 static void replicate_reserve(struct opened *opened, const struct pool_range *range)
 {
-	struct vk_ctx *ctx = opened->ctx;
-	struct vk_string *words[8];
-	char text[VALUE_TEXT];
-	size_t n = 0, i;
+	struct vk_string *words[RANGE_WORDS];
+	size_t n = range_words(range, words);
 
-	words[n++] = vk.CreateString(ctx, text, number_print(text, range->first));
-	words[n++] = vk.CreateString(ctx, text, number_print(text, range->size));
-	if (range->owner.data) {
-		words[n++] = vk.CreateString(ctx, "OWNER", 5);
-		words[n++] = vk.CreateString(ctx, range->owner.data, range->owner.size);
-	}
-	if (range->expires) {
-		words[n++] = vk.CreateString(ctx, "LEASEAT", 7);
-		words[n++] = vk.CreateString(ctx, text, number_print(text, range->expires));
-	}
 	replicate(opened, "LATH.POOL.RESERVE", "sv", opened->name, words, n);
-	for (i = 0; i < n; i++)
-		vk.FreeString(ctx, words[i]);
-}
-
-static void replicate_lease(struct opened *opened, uint64_t first, uint64_t expires)
-{
-	struct vk_ctx *ctx = opened->ctx;
-	char text[VALUE_TEXT];
-	struct vk_string *number = vk.CreateString(ctx, text, number_print(text, first));
-	struct vk_string *at = vk.CreateString(ctx, text, number_print(text, expires));
-
-	replicate(opened, "LATH.POOL.LEASEAT", "sss", opened->name, number, at);
-	vk.FreeString(ctx, number);
-	vk.FreeString(ctx, at);
+	words_free(words, n);
 }
 
 static void give(struct opened *opened, uint64_t first, const char *event)
 {
 	int ret = pool_give(opened->value, first);
+	char text[VALUE_TEXT];
 
 	LATH_ASSERT(!ret); /* the caller has found the range */
 	(void)ret;
-	replicate_number(opened, "LATH.POOL.FREE", first);
+	replicate(opened, "LATH.POOL.FREE", "sb", opened->name, text, number_print(text, first));
 	changed(opened, event);
 	vk.SignalKeyAsReady(opened->ctx, opened->name);
 }
@@ -176,10 +143,16 @@ static bool open_pool(struct opened *opened, struct vk_ctx *ctx, struct vk_strin
 	return true;
 }
 
+#define POOL_COMMAND(name, mode, least, most) \
+	COMMAND(static, name, least, most, open_pool(opened, ctx, argv, mode))
+
 /* A lease was set. */
 static void lease_set(struct opened *opened, uint64_t first, uint64_t expires)
 {
-	replicate_lease(opened, first, expires);
+	char texts[2][VALUE_TEXT];
+
+	replicate(opened, "LATH.POOL.LEASEAT", "sbb", opened->name, texts[0],
+		  number_print(texts[0], first), texts[1], number_print(texts[1], expires));
 	changed(opened, "lath.pool.lease");
 	watch_leases(opened, 1);
 }
@@ -196,50 +169,42 @@ static bool want_span(struct vk_ctx *ctx, struct vk_string **argv, uint64_t *fir
 	return false;
 }
 
-static int create_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+COMMAND(static, create, 4, 4, open_key(opened, ctx, argv, TO_WRITE, pool_type))
 {
 	uint64_t first, size;
 	struct pool *pool;
-	OPENED(opened);
 
-	if (argc != 4)
-		return vk.WrongArity(ctx);
-	if (!open_key(&opened, ctx, argv, VK_READ | VK_WRITE, pool_type) ||
-	    !want_span(ctx, argv + 2, &first, &size))
+	if (!want_span(ctx, argv + 2, &first, &size))
 		return VK_OK;
-	if (opened.value)
+	if (opened->value)
 		return reply_error(ctx, "ERR the key exists");
 	pool = pool_create(first, size);
 	if (!pool)
 		return reply_no_memory(ctx);
-	vk.ModuleTypeSetValue(opened.key, pool_type, pool);
-	opened.value = pool;
-	changed(&opened, "lath.pool.create");
-	replicate_call(&opened, "LATH.POOL.CREATE", argv, argc);
+	vk.ModuleTypeSetValue(opened->key, pool_type, pool);
+	opened->value = pool;
+	changed(opened, "lath.pool.create");
+	replicate_call(opened, "LATH.POOL.CREATE", argv, argc);
 	return vk.ReplyWithSimpleString(ctx, "OK");
 }
 
-static int add_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+POOL_COMMAND(add, TO_WRITE, 4, 4)
 {
 	uint64_t first, size;
-	OPENED(opened);
 	int ret;
 
-	if (argc != 4)
-		return vk.WrongArity(ctx);
-	if (!open_pool(&opened, ctx, argv, VK_READ | VK_WRITE) ||
-	    !want_span(ctx, argv + 2, &first, &size))
+	if (!want_span(ctx, argv + 2, &first, &size))
 		return VK_OK;
-	ret = pool_add(opened.value, first, size);
+	ret = pool_add(opened->value, first, size);
 	if (ret == -EEXIST)
 		return reply_error(ctx, "ERR part of it is in the pool");
 	if (ret == -EINVAL)
 		return reply_error(ctx, "ERR a pool has at most 2^64 - 1 numbers");
 	if (ret)
 		return reply_failure(ctx, ret);
-	changed(&opened, "lath.pool.add");
+	changed(opened, "lath.pool.add");
 	vk.SignalKeyAsReady(ctx, argv[1]);
-	replicate_call(&opened, "LATH.POOL.ADD", argv, argc);
+	replicate_call(opened, "LATH.POOL.ADD", argv, argc);
 	return vk.ReplyWithSimpleString(ctx, "OK");
 }
 
@@ -527,37 +492,33 @@ static int alloc_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 	return wait_begin(ctx, argv[1], wish.block, alloc_again);
 }
 
-static int reserve_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+POOL_COMMAND(reserve, TO_WRITE, 4, ANY_NUMBER)
 {
 	struct wish wish = { 0 };
 	struct pool_range there;
 	uint64_t first;
-	OPENED(opened);
 	int ret;
 
-	if (argc < 4)
-		return vk.WrongArity(ctx);
-	if (!open_pool(&opened, ctx, argv, VK_READ | VK_WRITE) ||
-	    !want_span(ctx, argv + 2, &wish.range.first, &wish.range.size) ||
+	if (!want_span(ctx, argv + 2, &wish.range.first, &wish.range.size) ||
 	    !options(ctx, argv, argc, 4, &wish, false))
 		return VK_OK;
-	end_leases(&opened);
+	end_leases(opened);
 	first = wish.range.first;
-	if (owner_is_over(&opened, &wish))
-		end_lease(&opened, wish.range.first);
+	if (owner_is_over(opened, &wish))
+		end_lease(opened, wish.range.first);
 	wish.range.first = first;
-	if (wish.range.owner.data && pool_owner(opened.value, wish.range.owner, &there)) {
+	if (wish.range.owner.data && pool_owner(opened->value, wish.range.owner, &there)) {
 		if (there.first != first)
 			return reply_error(ctx, "OWNERBUSY the owner has another range");
-		again(&opened, &wish, wish.range.size, &ret);
+		again(opened, &wish, wish.range.size, &ret);
 		return ret;
 	}
-	ret = pool_reserve(opened.value, &wish.range);
+	ret = pool_reserve(opened->value, &wish.range);
 	if (ret == -EEXIST)
 		return vk.ReplyWithNull(ctx);
 	if (ret)
 		return reply_failure(ctx, ret);
-	taken(&opened, &wish.range, "lath.pool.reserve");
+	taken(opened, &wish.range, "lath.pool.reserve");
 	return VK_OK;
 }
 
@@ -576,107 +537,92 @@ static int find_own(struct opened *opened, uint64_t first, const struct vk_strin
 	return -1;
 }
 
-static int free_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+POOL_COMMAND(free, TO_WRITE, 3, ANY_NUMBER)
 {
 	bool owned = argc > 3 && is_word(argv[argc - 2], "OWNER");
 	const struct vk_string *owner = owned ? argv[argc - 1] : NULL;
 	uint64_t first, size = 0;
 	struct pool_range range;
-	OPENED(opened);
 	int found;
 
-	if (argc < 3 || argc > 4 + 2 * owned)
+	if (argc > 4 + 2 * owned)
 		return vk.WrongArity(ctx);
-	if (!open_pool(&opened, ctx, argv, VK_READ | VK_WRITE))
-		return VK_OK;
 	if (owned && argc == 4) {
-		found = pool_owner(opened.value, text_of(owner), &range);
+		found = pool_owner(opened->value, text_of(owner), &range);
 	} else {
 		if (!want_number(ctx, argv[2], "first", &first) ||
 		    (argc - 2 * owned == 4 && !want_positive(ctx, argv[3], "size", &size)))
 			return VK_OK;
-		found = find_own(&opened, first, owner, &range);
+		found = find_own(opened, first, owner, &range);
 		if (found > 0 && size && size != range.size)
 			return reply_error(ctx, "ERR the range has another size");
 	}
 	if (found < 0)
 		return VK_OK;
 	if (found)
-		give(&opened, range.first, "lath.pool.free");
+		give(opened, range.first, "lath.pool.free");
 	return vk.ReplyWithLongLong(ctx, found);
 }
 
-static int lease(struct vk_ctx *ctx, struct vk_string **argv, int argc, bool absolute)
+static int lease(struct opened *opened, struct vk_string **argv, int argc, bool absolute)
 {
+	struct vk_ctx *ctx = opened->ctx;
 	struct pool_range range;
 	uint64_t first, time;
-	OPENED(opened);
 	int ret;
 
-	if (argc != 4 && argc != 6)
+	if (argc == 5)
 		return vk.WrongArity(ctx);
 	if (argc == 6 && !is_word(argv[4], "OWNER"))
 		return reply_syntax(ctx);
-	if (!open_pool(&opened, ctx, argv, VK_READ | VK_WRITE) ||
-	    !want_number(ctx, argv[2], "first", &first) ||
+	if (!want_number(ctx, argv[2], "first", &first) ||
 	    !want_lease(ctx, argv[3], !absolute, &time))
 		return VK_OK;
-	end_leases(&opened);
-	ret = find_own(&opened, first, argc == 6 ? argv[5] : NULL, &range);
+	end_leases(opened);
+	ret = find_own(opened, first, argc == 6 ? argv[5] : NULL, &range);
 	if (ret < 0)
 		return VK_OK;
 	if (!ret || (over(&range) && ends_leases(ctx)))
 		return vk.ReplyWithLongLong(ctx, 0);
-	ret = pool_lease(opened.value, first, time);
+	ret = pool_lease(opened->value, first, time);
 	if (ret)
 		return reply_failure(ctx, ret);
-	lease_set(&opened, first, time);
-	end_leases(&opened); /* it may be over already */
+	lease_set(opened, first, time);
+	end_leases(opened); /* it may be over already */
 	return vk.ReplyWithLongLong(ctx, 1);
 }
 
-static int lease_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+POOL_COMMAND(lease, TO_WRITE, 4, 6)
 {
-	return lease(ctx, argv, argc, false);
+	return lease(opened, argv, argc, false);
 }
 
-static int leaseat_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+POOL_COMMAND(leaseat, TO_WRITE, 4, 6)
 {
-	return lease(ctx, argv, argc, true);
+	return lease(opened, argv, argc, true);
 }
 
 /* ---- looking ---- */
 
-static int find_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+POOL_COMMAND(find, TO_READ, 3, 3)
 {
 	struct pool_range range;
 	uint64_t number;
-	OPENED(opened);
 
-	if (argc != 3)
-		return vk.WrongArity(ctx);
-	if (!open_pool(&opened, ctx, argv, VK_READ) ||
-	    !want_number(ctx, argv[2], "number", &number))
+	if (!want_number(ctx, argv[2], "number", &number))
 		return VK_OK;
-	if (!pool_find(opened.value, number, &range) || over(&range))
+	if (!pool_find(opened->value, number, &range) || over(&range))
 		return vk.ReplyWithNull(ctx);
-	reply_range(ctx, &range);
-	return VK_OK;
+	return reply_range(ctx, &range);
 }
 
-static int owner_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+POOL_COMMAND(owner, TO_READ, 3, 3)
 {
 	struct pool_range range;
-	OPENED(opened);
 
-	if (argc != 3)
-		return vk.WrongArity(ctx);
-	if (!open_pool(&opened, ctx, argv, VK_READ))
-		return VK_OK;
-	if (!pool_owner(opened.value, text_of(argv[2]), &range) || over(&range))
+	if (!pool_owner(opened->value, text_of(argv[2]), &range) || over(&range))
 		return vk.ReplyWithNull(ctx);
-	reply_range(ctx, &range);
-	return VK_OK;
+	return reply_range(ctx, &range);
 }
 
 struct window {
@@ -708,21 +654,18 @@ static bool window_options(struct vk_ctx *ctx, struct vk_string **argv, int argc
 	return true;
 }
 
-static int ranges_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+POOL_COMMAND(ranges, TO_READ, 2, ANY_NUMBER)
 {
 	struct pool_range range;
 	struct pool_iter iter;
 	struct window window;
-	OPENED(opened);
 	bool outside;
 	long n = 0;
 
-	if (argc < 2)
-		return vk.WrongArity(ctx);
-	if (!open_pool(&opened, ctx, argv, VK_READ) || !window_options(ctx, argv, argc, &window))
+	if (!window_options(ctx, argv, argc, &window))
 		return VK_OK;
 	vk.ReplyWithArray(ctx, VK_LENGTH_LATER);
-	pool_iter_begin(&iter, opened.value, window.low);
+	pool_iter_begin(&iter, opened->value, window.low);
 	pool_skip(&iter, window.offset);
 	while ((uint64_t)n < window.limit && pool_next(&iter, &range, &outside) &&
 	       range.first <= window.high) {
@@ -735,20 +678,17 @@ static int ranges_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 	return VK_OK;
 }
 
-static int holes_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+POOL_COMMAND(holes, TO_READ, 2, ANY_NUMBER)
 {
 	uint64_t first, size;
 	struct pool_iter iter;
 	struct window window;
-	OPENED(opened);
 	long n = 0;
 
-	if (argc < 2)
-		return vk.WrongArity(ctx);
-	if (!open_pool(&opened, ctx, argv, VK_READ) || !window_options(ctx, argv, argc, &window))
+	if (!window_options(ctx, argv, argc, &window))
 		return VK_OK;
 	vk.ReplyWithArray(ctx, VK_LENGTH_LATER);
-	pool_iter_begin(&iter, opened.value, window.low);
+	pool_iter_begin(&iter, opened->value, window.low);
 	while ((uint64_t)n < window.limit && pool_next_free(&iter, &first, &size) &&
 	       first <= window.high) {
 		if (window.offset) {
@@ -772,17 +712,11 @@ static void reply_field(struct vk_ctx *ctx, const char *name, uint64_t value)
 	reply_number(ctx, value);
 }
 
-static int stat_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+POOL_COMMAND(stat, TO_READ, 2, 2)
 {
+	const struct pool *pool = opened->value;
 	struct lath_hole_stats holes;
-	const struct pool *pool;
-	OPENED(opened);
 
-	if (argc != 2)
-		return vk.WrongArity(ctx);
-	if (!open_pool(&opened, ctx, argv, VK_READ))
-		return VK_OK;
-	pool = opened.value;
 	pool_holes(pool, 256, &holes);
 	vk.ReplyWithMap(ctx, 8);
 	reply_field(ctx, "capacity", pool->capacity);

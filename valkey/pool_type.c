@@ -100,21 +100,30 @@ static void *load(struct vk_io *rdb, int version)
 	return NULL;
 }
 
-static struct vk_string *number_string(uint64_t number)
+size_t range_words(const struct pool_range *range, struct vk_string **words)
 {
-	char text[VALUE_TEXT];
+	size_t n = 0;
 
-	return vk.CreateString(NULL, text, number_print(text, number));
+	words[n++] = number_string(range->first);
+	words[n++] = number_string(range->size);
+	if (range->owner.data) {
+		words[n++] = vk.CreateString(NULL, "OWNER", 5);
+		words[n++] = vk.CreateString(NULL, range->owner.data, range->owner.size);
+	}
+	if (range->expires) {
+		words[n++] = vk.CreateString(NULL, "LEASEAT", 7);
+		words[n++] = number_string(range->expires);
+	}
+	return n;
 }
 
 static void emit_span(struct vk_io *aof, const char *command, struct vk_string *key, uint64_t first,
 		      uint64_t size)
 {
-	struct vk_string *from = number_string(first), *length = number_string(size);
+	char texts[2][VALUE_TEXT];
 
-	vk.EmitAOF(aof, command, "sss", key, from, length);
-	vk.FreeString(NULL, from);
-	vk.FreeString(NULL, length);
+	vk.EmitAOF(aof, command, "sbb", key, texts[0], number_print(texts[0], first), texts[1],
+		   number_print(texts[1], size));
 }
 
 /* Emits CREATE and ADD: the numbers between the ranges that are outside. */
@@ -140,22 +149,11 @@ static void rewrite_spans(struct vk_io *aof, struct vk_string *key, const struct
 
 static void rewrite_range(struct vk_io *aof, struct vk_string *key, const struct pool_range *range)
 {
-	struct vk_string *words[6];
-	size_t n = 0, i;
+	struct vk_string *words[RANGE_WORDS];
+	size_t n = range_words(range, words);
 
-	words[n++] = number_string(range->first);
-	words[n++] = number_string(range->size);
-	if (range->owner.data) {
-		words[n++] = vk.CreateString(NULL, "OWNER", 5);
-		words[n++] = vk.CreateString(NULL, range->owner.data, range->owner.size);
-	}
-	if (range->expires) {
-		words[n++] = vk.CreateString(NULL, "LEASEAT", 7);
-		words[n++] = number_string(range->expires);
-	}
 	vk.EmitAOF(aof, "LATH.POOL.RESERVE", "sv", key, words, n);
-	for (i = 0; i < n; i++)
-		vk.FreeString(NULL, words[i]);
+	words_free(words, n);
 }
 
 static void rewrite(struct vk_io *aof, struct vk_string *key, void *value)

@@ -90,10 +90,15 @@ static void free_string(struct vk_ctx *ctx, struct vk_string *string)
 	vk.Free(string);
 }
 
-static void add_word(struct words *words, const char *text)
+static void add_bytes(struct words *words, const char *data, size_t size)
 {
 	MUST(words->argc < WORDS);
-	words->argv[words->argc++] = make_string(NULL, text, strlen(text));
+	words->argv[words->argc++] = make_string(NULL, data, size);
+}
+
+static void add_word(struct words *words, const char *text)
+{
+	add_bytes(words, text, strlen(text));
 }
 
 static void copy_words(struct words *to, const struct words *from)
@@ -118,6 +123,10 @@ static void add_formatted(struct words *to, const char *format, va_list list)
 			add_word(to, (const char *)va_arg(list, struct vk_string *));
 		} else if (*format == 'c') {
 			add_word(to, va_arg(list, const char *));
+		} else if (*format == 'b') {
+			const char *data = va_arg(list, const char *);
+
+			add_bytes(to, data, va_arg(list, size_t));
 		} else {
 			struct vk_string **strings = va_arg(list, struct vk_string **);
 			size_t n = va_arg(list, size_t), i;
