@@ -81,7 +81,7 @@ INTERVAL_COMMAND(addnx, TO_WRITE, 5, 5)
 	if (!want_ends(ctx, argv + 2, &first, &last))
 		return VK_OK;
 	if (opened->value) {
-		intervals_begin(&iter, opened->value, overlapping(first, last));
+		intervals_begin(&iter, opened->value, overlapping(first, last), 0, 1);
 		if (intervals_next(&iter, &there))
 			return vk.ReplyWithLongLong(ctx, 0);
 	}
@@ -126,15 +126,15 @@ static void reply_interval(struct vk_ctx *ctx, const struct found *found)
 static int reply_search(struct vk_ctx *ctx, const struct intervals *set, struct window window,
 			uint64_t offset, uint64_t limit)
 {
-	struct intervals_walk walk;
+	struct intervals_iter iter;
 	struct found found;
 	uint64_t n = 0;
 
 	if (!set || !limit)
 		return vk.ReplyWithArray(ctx, 0);
 	vk.ReplyWithArray(ctx, VK_LENGTH_LATER);
-	intervals_walk_begin(&walk, set, window, offset, limit);
-	for (; n < limit && intervals_walk_next(&walk, &found); n++)
+	intervals_begin(&iter, set, window, offset, limit);
+	for (; n < limit && intervals_next(&iter, &found); n++)
 		reply_interval(ctx, &found);
 	vk.ReplySetArrayLength(ctx, (long)n);
 	return VK_OK;

@@ -2,7 +2,7 @@
 /*
  * interval_type.c - what the server does with sets of intervals.
  *
- * Saved: their number; blocks of up to IMAGE_BLOCK of them, in the order of the set: the first
+ * Saved: their number; blocks of up to IMAGE_BLOCK of them, in any order: the first
  * number, how far the last one is from it, the value.
  */
 #include "command.h"
@@ -20,7 +20,7 @@ static void save(struct vk_io *rdb, void *value)
 	uint64_t n = 0;
 
 	vk.SaveUnsigned(rdb, set->count);
-	intervals_begin(&iter, set, overlapping(0, UINT64_MAX));
+	intervals_begin(&iter, set, ALL_INTERVALS);
 	while (intervals_next(&iter, &found)) {
 		image_put_number(&out, found.first);
 		image_put_number(&out, found.last - found.first);
@@ -76,7 +76,7 @@ static void rewrite(struct vk_io *aof, struct vk_string *key, void *value)
 	uint64_t emitted = 0;
 	bool more;
 
-	intervals_begin(&iter, set, overlapping(0, UINT64_MAX));
+	intervals_begin(&iter, set, ALL_INTERVALS);
 	do {
 		more = intervals_next(&iter, &found);
 		if (more) {
@@ -101,7 +101,7 @@ static void digest(struct vk_digest *out, void *value)
 	struct found found;
 	uint64_t n = 0;
 
-	intervals_begin(&iter, set, overlapping(0, UINT64_MAX));
+	intervals_begin(&iter, set, ALL_INTERVALS);
 	for (; intervals_next(&iter, &found); n++) {
 		vk.DigestAddLongLong(out, (long long)found.first);
 		vk.DigestAddLongLong(out, (long long)found.last);

@@ -3,11 +3,11 @@
  * intervals.c - the two forms of a set of intervals.
  *
  * The library's set has a list of the intervals that begin at one number and are of one class of
- * lengths, and looks at its elements in turn. So what is more than INTERVALS_ALIKE becomes a group:
- * a map whose keys are last numbers, highest byte first, with the value behind. The set has it as
- * two intervals, from its first number to the lowest and to the highest last number of the members.
- * A search up to some last number looks at the lower one, any other at the higher: it finds at
- * least one member then.
+ * lengths, and looks at its elements in turn. So INTERVALS_ALIKE of them become a group with the
+ * next one: a map whose keys are last numbers, highest byte first, with the value behind. The set
+ * has it as two intervals, from its first number to the lowest and to the highest last number of
+ * the members. A search up to some last number looks at the lower one, any other at the higher: it
+ * finds at least one member then.
  */
 #include "intervals.h"
 
@@ -59,6 +59,11 @@ static struct group *group_of(word value)
 	return (value & GROUP) == GROUP ? (struct group *)(uintptr_t)(value & ~7ull) : NULL;
 }
 
+static word group_value(const struct group *group, bool high)
+{
+	return (uintptr_t)group | GROUP | (high ? GROUP_HIGH : 0);
+}
+
 /* Is this the interval of a group at which the search does not look? */
 static bool other_end(const struct window *window, word value)
 {
@@ -72,22 +77,24 @@ struct member_key {
 	char near[200], *far;
 };
 
+static void member_key_end(struct member_key *key)
+{
+	vk.Free(key->far);
+	key->far = NULL;
+}
+
 static void member_key_make(struct member_key *key, uint64_t last, struct bytes value)
 {
 	size_t size = sizeof(last) + value.size;
 	char *text = key->near;
 
+	member_key_end(key);
 	if (size > sizeof(key->near))
 		text = key->far = vk.Alloc(size);
 	last = __builtin_bswap64(last);
 	memcpy(text, &last, sizeof(last));
 	memcpy(text + sizeof(last), value.data, value.size);
 	key->key = (struct map_key){ 0, { text, size } };
-}
-
-static void member_key_end(struct member_key *key)
-{
-	vk.Free(key->far);
 }
 
 /* The bounds of the members that a window shows. */
@@ -162,7 +169,19 @@ static void group_free(struct group *group)
 	vk.Free(group);
 }
 
-/* The members have changed: has the set the two intervals that it is to have. false: no memory for
+/* Erases what the set has of a group. */
+static void erase_ends(struct intervals *set, struct group *group, uint64_t first)
+{
+	int i;
+
+	for (i = 0; i < 2; i++)
+		if (group->there[i])
+			lath_intervals_erase(set->body,
+					     &(struct lath_interval){ first, group->end[i],
+								      group_value(group, i) });
+}
+
+/* The members have changed: the set has the two intervals that it is to have. false: no memory for
  * one, so the one before is there. */
 static bool move_ends(struct intervals *set, struct group *group, uint64_t first)
 {
@@ -170,21 +189,20 @@ static bool move_ends(struct intervals *set, struct group *group, uint64_t first
 	int i;
 
 	for (i = 0; i < 2; i++) {
-		word value = (uintptr_t)group | GROUP | (i ? GROUP_HIGH : 0);
-		struct lath_interval was = { first, group->end[i], value }, is = was;
+		struct lath_interval was = { first, group->end[i], group_value(group, i) }, is;
 		struct found found;
-		bool some = end_member(group, i, first, &found);
 
-		is.end = some ? found.last : is.end;
-		if (some && group->there[i] && is.end == was.end)
+		end_member(group, i, first, &found);
+		is = (struct lath_interval){ first, found.last, was.value };
+		if (group->there[i] && is.end == was.end)
 			continue;
-		if (some && lath_intervals_insert(set->body, &is)) {
+		if (lath_intervals_insert(set->body, &is)) {
 			done = false;
 			continue;
 		}
 		if (group->there[i])
 			lath_intervals_erase(set->body, &was);
-		group->there[i] = some;
+		group->there[i] = true;
 		group->end[i] = is.end;
 	}
 	return done;
@@ -195,31 +213,19 @@ static void show_item(const struct lath_interval *item, struct found *found, cha
 	*found = (struct found){ item->first, item->end, value_view(&item->value, text) };
 }
 
-static int compare(const struct found *a, const struct found *b)
-{
-	if (a->first != b->first)
-		return a->first < b->first ? -1 : 1;
-	if (a->last != b->last)
-		return a->last < b->last ? -1 : 1;
-	return compare_bytes(a->value, b->value);
-}
-
-/* For qsort(): groups, of which no two are equal, behind the others. */
+/* For qsort(). Intervals and groups that begin at one number are of different classes, as their ends
+ * show; two equal ones are no groups, and their values differ. */
 static int order(const void *left, const void *right)
 {
 	const struct lath_interval *a = left, *b = right;
-	bool groups = group_of(a->value);
-	struct found found[2];
 	char text[2][VALUE_TEXT];
 
-	if (groups != (group_of(b->value) != NULL))
-		return groups ? 1 : -1;
-	if (groups)
-		return compare(&(struct found){ a->first, a->end, { "", 0 } },
-			       &(struct found){ b->first, b->end, { "", 0 } });
-	show_item(a, &found[0], text[0]);
-	show_item(b, &found[1], text[1]);
-	return compare(&found[0], &found[1]);
+	if (a->first != b->first)
+		return a->first < b->first ? -1 : 1;
+	if (a->end != b->end)
+		return a->end < b->end ? -1 : 1;
+	LATH_ASSERT(!group_of(a->value) && !group_of(b->value));
+	return compare_bytes(value_view(&a->value, text[0]), value_view(&b->value, text[1]));
 }
 
 /* For assertions: returns whether the interval i of a packed block is above the one before and not
@@ -316,51 +322,27 @@ static size_t next_items(struct items_iter *iter, struct lath_interval *items, s
 	return n;
 }
 
-void intervals_begin(struct intervals_iter *iter, const struct intervals *set, struct window window)
-{
-	items_begin(&iter->items, set, window);
-	iter->inside = false;
-}
+/* The set gives what it has class by class. So it is asked for ranges of first numbers, in order, and
+ * for narrower ones where more is found than is to be read at once. What was read is sorted. */
 
-int intervals_next(struct intervals_iter *iter, struct found *found)
-{
-	const struct window *window = &iter->items.window;
-	struct lath_interval item;
-
-	for (;;) {
-		if (iter->inside && next_member(&iter->members, found))
-			return 1;
-		iter->inside = false;
-		do {
-			if (!next_item(&iter->items, &item))
-				return 0;
-		} while (other_end(window, item.value));
-		if (!group_of(item.value))
-			break;
-		members_begin(&iter->members, group_of(item.value), item.first, window);
-		iter->inside = true;
-	}
-	show_item(&item, found, iter->text);
-	return 1;
-}
-
-/* ---- searching in order ----
- *
- * The set gives what it has class by class. So it is asked for ranges of first numbers, in order,
- * and narrower ones where more is found than is to be read at once. What was read is sorted, groups
- * apart from the others. At one number the members of a group end all before or all behind those of
- * another one, so groups in a row are in order too.
- */
-
-/* At one number there are at most INTERVALS_ALIKE and one group in each of 14 classes. */
-#define CHUNK 2048
 #define CHUNK_LEAST 64
-static struct lath_interval chunk[CHUNK + 1];
-_Static_assert(CHUNK >= 14 * (INTERVALS_ALIKE + 2), "all that begins at one number");
+/* of each class all, or the two intervals of a group */
+_Static_assert(INTERVALS_CHUNK >= 14 * INTERVALS_ALIKE, "all that begins at one number");
+
+/* How many intervals a search finds in an item of the set. */
+static uint64_t weight(const struct lath_interval *item, const struct window *window)
+{
+	const struct group *group = group_of(item->value);
+
+	if (other_end(window, item->value))
+		return 0;
+	return group ? count_members(group, window) : 1;
+}
 
 uint64_t intervals_count(const struct intervals *set, uint64_t first, uint64_t last)
 {
 	struct window window = overlapping(first, last);
+	struct lath_interval items[CHUNK_LEAST];
 	struct items_iter iter;
 	uint64_t count = 0;
 	size_t n, i;
@@ -369,192 +351,132 @@ uint64_t intervals_count(const struct intervals *set, uint64_t first, uint64_t l
 		return lath_intervals_count_overlap(set->body, first, last);
 	items_begin(&iter, set, window);
 	do {
-		n = next_items(&iter, chunk, CHUNK);
+		n = next_items(&iter, items, CHUNK_LEAST);
 		for (i = 0; i < n; i++)
-			if (!group_of(chunk[i].value))
-				count++;
-			else if (!other_end(&window, chunk[i].value))
-				count += count_members(group_of(chunk[i].value), &window);
-	} while (n == CHUNK);
+			count += weight(&items[i], &window);
+	} while (n == CHUNK_LEAST);
 	return count;
 }
 
 /* Reads a range of first numbers. Returns its last one. */
-static uint64_t read_range(const struct intervals_walk *walk, size_t *n)
+static uint64_t read_range(struct intervals_iter *iter)
 {
-	struct window window = walk->rest;
-	uint64_t last = walk->last;
-	struct items_iter iter;
+	struct window window = iter->rest;
+	uint64_t last = iter->last;
+	struct items_iter items;
 
 	for (;;) {
 		bool one = last == window.first_low;
-		size_t most = one ? CHUNK : walk->most;
+		size_t most = one ? INTERVALS_CHUNK : iter->most;
 
 		window.first_high = last;
-		items_begin(&iter, walk->set, window);
-		*n = next_items(&iter, chunk, most + 1);
-		if (*n <= most)
+		items_begin(&items, iter->set, window);
+		iter->n = next_items(&items, iter->items, most + 1);
+		if (iter->n <= most)
 			return last;
 		LATH_ASSERT(!one);
 		/* the tree that was read last has no more than these up to there */
-		if (chunk[most].first < last)
-			last = chunk[most].first;
+		if (iter->items[most].first < last)
+			last = iter->items[most].first;
 		else
 			last = window.first_low + (last - window.first_low) / 2;
 	}
 }
 
-/* Sorts what was read, groups last. Returns how many intervals these are, with members. */
-static uint64_t sort_range(struct intervals_walk *walk, size_t n)
+/* Goes on behind the first iter->skip of what was read. */
+static void skip_some(struct intervals_iter *iter)
 {
-	uint64_t count = 0;
-	size_t k = 0, i;
-
-	walk->item = walk->items = 0;
-	for (i = 0; i < n; i++) {
-		const struct group *group = group_of(chunk[i].value);
-
-		if (other_end(&walk->rest, chunk[i].value))
-			continue;
-		walk->items += !group;
-		count += group ? count_members(group, &walk->rest) : 1;
-		chunk[k++] = chunk[i];
-	}
-	walk->group = walk->items;
-	walk->groups = k;
-	walk->inside = walk->some = false;
-	if (count > walk->skip && k)
-		qsort(chunk, k, sizeof(*chunk), order);
-	return count;
-}
-
-/* How many members of groups are before an interval of the set itself. */
-static uint64_t members_before(const struct intervals_walk *walk, const struct lath_interval *item)
-{
-	__attribute__((cleanup(member_key_end))) struct member_key key = { .far = NULL };
-	struct members_iter iter;
-	struct map_bound low, high, here = { .open = true };
-	char view[VALUE_TEXT];
-	uint64_t n = 0;
-	size_t i;
-
-	member_key_make(&key, item->end, value_view(&item->value, view));
-	here.key = key.key;
-	for (i = walk->items; i < walk->groups && chunk[i].first <= item->first; i++) {
-		const struct group *group = group_of(chunk[i].value);
-
-		member_bounds(&iter, &walk->rest, &low, &high);
-		n += chunk[i].first < item->first ? count_members(group, &walk->rest)
-						  : map_count(group->members, &low, &here);
-	}
-	return n;
-}
-
-/* Goes on behind the first walk->skip of what was read. */
-static void skip_some(struct intervals_walk *walk)
-{
-	size_t low = 0, high = walk->items;
+	const struct lath_interval *item = iter->items;
 	struct map_entry entry;
+	const struct map *members;
+	struct map_bound *from;
 	uint64_t n;
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (middle + members_before(walk, &chunk[middle]) < walk->skip)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	walk->item = low;
-	walk->skip -= low;
-	for (; walk->skip; walk->group++, walk->skip -= n) {
-		const struct lath_interval *item = &chunk[walk->group];
-		const struct map *members = group_of(item->value)->members;
-		struct map_bound *from = &walk->members.map.low;
-
-		n = count_members(group_of(item->value), &walk->rest);
-		if (n <= walk->skip)
-			continue;
-		members_begin(&walk->members, group_of(item->value), item->first, &walk->rest);
-		n = map_size(members) - map_count(members, from, &map_highest) + walk->skip;
-		if (map_select(members, n, &entry))
-			*from = (struct map_bound){ .key = entry.key };
-		walk->inside = true;
-		walk->group++;
-		break;
-	}
-	walk->skip = 0;
+	for (; (n = weight(item, &iter->rest)) <= iter->skip; item++)
+		iter->skip -= n;
+	iter->at = (size_t)(item - iter->items);
+	if (!iter->skip)
+		return;
+	members = group_of(item->value)->members;
+	members_begin(&iter->members, group_of(item->value), item->first, &iter->rest);
+	from = &iter->members.map.low;
+	n = map_size(members) - map_count(members, from, &map_highest) + iter->skip;
+	if (map_select(members, n, &entry))
+		*from = (struct map_bound){ .key = entry.key };
+	iter->skip = 0;
+	iter->inside = true;
+	iter->at++;
 }
 
 /* Reads the next range in which there is something to show. false: there is none. */
-static bool read_more(struct intervals_walk *walk)
+static bool read_more(struct intervals_iter *iter)
 {
 	uint64_t last, width, count;
-	size_t n;
+	size_t i;
 
-	for (; !walk->ended; walk->skip -= count) {
-		struct window *rest = &walk->rest;
+	for (; !iter->ended; iter->skip -= count) {
+		struct window *rest = &iter->rest;
 
-		last = read_range(walk, &n);
-		count = sort_range(walk, n);
+		last = read_range(iter);
+		for (i = 0, count = 0; i < iter->n; i++)
+			count += weight(&iter->items[i], rest);
 		width = last - rest->first_low;
-		if (n < walk->most / 2)
+		if (iter->n < iter->most / 2)
 			width = width < UINT64_MAX / 2 ? 2 * width + 1 : UINT64_MAX;
-		walk->ended = last == rest->first_high;
-		if (!walk->ended) {
+		iter->ended = last == rest->first_high;
+		if (!iter->ended) {
 			rest->first_low = last + 1;
-			walk->last = width < rest->first_high - rest->first_low
+			iter->last = width < rest->first_high - rest->first_low
 					     ? rest->first_low + width
 					     : rest->first_high;
 		}
-		if (count > walk->skip) {
-			if (walk->skip)
-				skip_some(walk);
-			return true;
-		}
+		if (count <= iter->skip)
+			continue;
+		qsort(iter->items, iter->n, sizeof(*iter->items), order);
+		iter->at = 0;
+		skip_some(iter);
+		return true;
 	}
 	return false;
 }
 
-void intervals_walk_begin(struct intervals_walk *walk, const struct intervals *set,
-			  struct window window, uint64_t skip, uint64_t limit)
+void intervals_begin(struct intervals_iter *iter, const struct intervals *set, struct window window,
+		     uint64_t skip, uint64_t limit)
 {
-	*walk = (struct intervals_walk){ .set = set, .rest = window, .skip = skip };
-	walk->last = window.first_high;
-	walk->most = CHUNK;
-	if (skip < CHUNK && limit < CHUNK - skip)
-		walk->most = skip + limit < CHUNK_LEAST ? CHUNK_LEAST : (size_t)(skip + limit);
+	iter->set = set;
+	iter->rest = window;
+	iter->last = window.first_high;
+	iter->skip = skip;
+	iter->ended = iter->inside = false;
+	iter->at = iter->n = 0;
+	iter->most = INTERVALS_CHUNK;
+	if (skip < INTERVALS_CHUNK && limit < INTERVALS_CHUNK - skip)
+		iter->most = skip + limit < CHUNK_LEAST ? CHUNK_LEAST : (size_t)(skip + limit);
 }
 
-/* Finds the next member of the groups that were read, if it is not known. */
-static void find_member(struct intervals_walk *walk)
+int intervals_next(struct intervals_iter *iter, struct found *found)
 {
-	while (!walk->some) {
-		walk->some = walk->inside && next_member(&walk->members, &walk->member);
-		if (walk->some || walk->group == walk->groups)
-			return;
-		members_begin(&walk->members, group_of(chunk[walk->group].value),
-			      chunk[walk->group].first, &walk->rest);
-		walk->inside = true;
-		walk->group++;
-	}
-}
+	const struct lath_interval *item;
 
-int intervals_walk_next(struct intervals_walk *walk, struct found *found)
-{
-	for (find_member(walk); !walk->some && walk->item == walk->items; find_member(walk))
-		if (!read_more(walk))
-			return 0;
-	if (walk->item < walk->items) {
-		show_item(&chunk[walk->item], found, walk->text);
-		if (!walk->some || compare(found, &walk->member) < 0) {
-			walk->item++;
+	for (;;) {
+		if (iter->inside && next_member(&iter->members, found))
+			return 1;
+		iter->inside = false;
+		if (iter->at == iter->n) {
+			if (!read_more(iter))
+				return 0;
+			continue;
+		}
+		item = &iter->items[iter->at++];
+		if (!group_of(item->value)) {
+			show_item(item, found, iter->text);
 			return 1;
 		}
+		iter->inside = !other_end(&iter->rest, item->value);
+		if (iter->inside)
+			members_begin(&iter->members, group_of(item->value), item->first,
+				      &iter->rest);
 	}
-	*found = walk->member;
-	walk->some = false;
-	return 1;
 }
 
 static uint64_t distance(const struct lath_interval *interval, uint64_t point)
@@ -598,47 +520,44 @@ static struct window alike(uint64_t first, uint64_t last)
 				most < UINT64_MAX - first ? first + most : UINT64_MAX };
 }
 
-/* Where an interval is, or would be. */
+/* Where an interval is, or would be: all that begin there and are of its class. */
 struct place {
-	struct lath_interval found;
-	struct group *group;   /* NULL: none, or it is not in it */
+	struct lath_interval alike[INTERVALS_ALIKE];
+	size_t n, at;
+	struct group *group;   /* NULL: none */
 	struct member_key key; /* in the group */
-	unsigned int alike;    /* intervals in no group */
 };
 
 static void place_end(struct place *place)
 {
 	member_key_end(&place->key);
 }
-#define PLACE(name) __attribute__((cleanup(place_end))) struct place name = { .group = NULL }
+#define PLACE(name)                                            \
+	__attribute__((cleanup(place_end))) struct place name; \
+	name.key.far = NULL
 
 /* Finds the interval with this value. 1 | 0 */
 static int find(const struct intervals *set, uint64_t first, uint64_t last, struct bytes value,
 		struct place *place)
 {
-	struct lath_interval some[INTERVALS_ALIKE + 2];
 	struct items_iter iter;
 	word there;
-	size_t n, i;
+	size_t i;
 
 	items_begin(&iter, set, alike(first, last));
-	n = next_items(&iter, some, INTERVALS_ALIKE + 2);
-	for (i = 0; i < n; i++) {
-		place->found = some[i];
-		if (group_of(some[i].value)) {
-			place->group = group_of(some[i].value);
-		} else if (some[i].end == last &&
-			   value_equal(some[i].value, value.data, value.size)) {
-			place->group = NULL;
-			return 1;
-		} else {
-			place->alike++;
-		}
+	place->n = next_items(&iter, place->alike, INTERVALS_ALIKE);
+	place->group = place->n ? group_of(place->alike[0].value) : NULL;
+	if (place->group) {
+		member_key_make(&place->key, last, value);
+		return map_get(place->group->members, &place->key.key, &there);
 	}
-	if (!place->group)
-		return 0;
-	member_key_make(&place->key, last, value);
-	return map_get(place->group->members, &place->key.key, &there);
+	for (i = 0; i < place->n; i++)
+		if (place->alike[i].end == last &&
+		    value_equal(place->alike[i].value, value.data, value.size)) {
+			place->at = i;
+			return 1;
+		}
+	return 0;
 }
 
 /* ---- changes ---- */
@@ -685,90 +604,131 @@ static int add_packed(struct intervals *set, const struct lath_interval *interva
 	return 0;
 }
 
-/* A group of these members, which may be NULL: no memory, as the result then. */
-static struct group *group_create(struct map *members)
+/* Adds an interval that is not there to the set itself. 1 | -ENOMEM */
+static int add_item(struct intervals *set, uint64_t first, uint64_t last, struct bytes value)
+{
+	struct lath_interval item = { first, last, value_make(value.data, value.size) };
+
+	if (!item.value)
+		return -ENOMEM;
+	if (set->form == PACKED ? add_packed(set, &item)
+				: lath_intervals_insert(set->body, &item)) {
+		value_free(item.value);
+		return -ENOMEM;
+	}
+	set->count++;
+	set->owned += value_memory(item.value);
+	return 1;
+}
+
+/* Gives the set a group of these members, which may be NULL: no memory, as the result then. The
+ * members end if it has no place. */
+static struct group *group_create(struct intervals *set, struct map *members, uint64_t first)
 {
 	struct group *group = members ? vk.TryAlloc(sizeof(*group)) : NULL;
 
-	if (group)
-		*group = (struct group){ .members = members };
-	else if (members)
-		map_free(members);
+	if (!group) {
+		if (members)
+			map_free(members);
+		return NULL;
+	}
+	*group = (struct group){ .members = members };
+	if (!move_ends(set, group, first)) {
+		erase_ends(set, group, first);
+		group_free(group);
+		return NULL;
+	}
+	set->owned += group_memory(group);
+	set->groups++;
 	return group;
 }
 
-/* Adds the interval at this place to its group, which may be new, or removes it; without members
- * the group ends. 0 | -ENOMEM */
+/* Makes a group of all that are at this place. false: no memory */
+static bool become_group(struct intervals *set, struct place *place, uint64_t first)
+{
+	struct map *members = map_create(MAP_STRINGS, false);
+	char text[VALUE_TEXT];
+	bool done = members;
+	size_t i;
+
+	for (i = 0; done && i < place->n; i++) {
+		const struct lath_interval *item = &place->alike[i];
+
+		member_key_make(&place->key, item->end, value_view(&item->value, text));
+		done = map_set(members, &place->key.key, value_make("", 0)) >= 0;
+	}
+	if (!done && members)
+		map_free(members);
+	place->group = done ? group_create(set, members, first) : NULL;
+	for (i = 0; place->group && i < place->n; i++) {
+		lath_intervals_erase(set->body, &place->alike[i]);
+		set->owned -= value_memory(place->alike[i].value);
+		value_free(place->alike[i].value);
+	}
+	return place->group;
+}
+
+/* Adds the interval at this place to its group, or removes it; without members the group ends.
+ * 0 | -ENOMEM */
 static int change_group(struct intervals *set, struct place *place, uint64_t first, bool add)
 {
-	struct map *members = place->group->members;
+	struct group *group = place->group;
+	struct map *members = group->members;
 	int ret = 0;
 
-	if (map_size(members)) {
-		set->owned -= group_memory(place->group);
-		set->groups--;
-	}
+	set->owned -= group_memory(group);
 	if (!add)
 		map_erase(members, &place->key.key, NULL);
 	else if (map_set(members, &place->key.key, value_make("", 0)) < 0)
 		ret = -ENOMEM;
+	if (!map_size(members)) {
+		erase_ends(set, group, first);
+		group_free(group);
+		set->groups--;
+		return 0;
+	}
 	/* an end that stays too far away, behind an erase, is where searches look for nothing */
-	if (!move_ends(set, place->group, first) && add && !ret) {
+	if (!move_ends(set, group, first) && add && !ret) {
 		map_erase(members, &place->key.key, NULL);
-		move_ends(set, place->group, first);
+		move_ends(set, group, first);
 		ret = -ENOMEM;
 	}
-	if (map_size(members)) {
-		set->owned += group_memory(place->group);
-		set->groups++;
-	} else {
-		group_free(place->group);
-	}
+	set->owned += group_memory(group);
 	return ret;
 }
 
 /* Makes what an interval needs besides itself: another form of the set, a group. false: no
  * memory */
-static bool prepare(struct intervals *set, struct place *place, uint64_t last, struct bytes value)
+static bool prepare(struct intervals *set, struct place *place, uint64_t first, uint64_t last,
+		    struct bytes value)
 {
 	if ((set->form == PACKED && set->count >= packed_entries && !convert(set, NODES)) ||
 	    (set->form == NODES && set->count >= INTERVALS_MIDDLE && !convert(set, CHUNKS)))
 		return false;
-	if (set->form == PACKED || place->group || place->alike < INTERVALS_ALIKE)
+	if (set->form == PACKED || place->group || place->n < INTERVALS_ALIKE)
 		return true;
+	if (!become_group(set, place, first))
+		return false;
 	member_key_make(&place->key, last, value);
-	place->group = group_create(map_create(MAP_STRINGS, false));
-	return place->group;
+	return true;
 }
 
 int intervals_add(struct intervals *set, uint64_t first, uint64_t last, struct bytes value)
 {
-	struct lath_interval interval = { first, last, 0 };
 	PLACE(place);
 	int ret;
 
 	LATH_ASSERT(first <= last);
 	if (find(set, first, last, value, &place))
 		return 0;
-	if (!prepare(set, &place, last, value))
+	if (!prepare(set, &place, first, last, value))
 		return -ENOMEM;
 	if (place.group) {
 		ret = change_group(set, &place, first, true);
 		set->count += !ret;
 		return ret ? ret : 1;
 	}
-	interval.value = value_make(value.data, value.size);
-	if (!interval.value)
-		return -ENOMEM;
-	ret = set->form == PACKED ? add_packed(set, &interval)
-				  : lath_intervals_insert(set->body, &interval);
-	if (ret) {
-		value_free(interval.value);
-		return ret;
-	}
-	set->count++;
-	set->owned += value_memory(interval.value);
-	return 1;
+	return add_item(set, first, last, value);
 }
 
 int intervals_remove(struct intervals *set, uint64_t first, uint64_t last, struct bytes value)
@@ -785,7 +745,7 @@ int intervals_remove(struct intervals *set, uint64_t first, uint64_t last, struc
 		change_group(set, &place, first, false);
 		return 1;
 	}
-	there = place.found;
+	there = place.alike[place.at];
 	LATH_ASSERT(value_memory(there.value) <= set->owned);
 	set->owned -= value_memory(there.value);
 	if (set->form != PACKED) {
@@ -803,45 +763,18 @@ int intervals_remove(struct intervals *set, uint64_t first, uint64_t last, struc
 	return 1;
 }
 
-static bool copy_group(struct intervals *copy, const struct group *group, uint64_t first)
-{
-	struct group *made = group_create(map_copy(group->members));
-	bool done;
-
-	if (!made)
-		return false;
-	done = move_ends(copy, made, first);
-	copy->owned += group_memory(made);
-	copy->groups++;
-	copy->count += map_size(made->members);
-	if (!made->there[1])
-		group_free(made);
-	return done;
-}
-
 /* Adds a copy of an item of another set. false: no memory */
 static bool copy_item(struct intervals *copy, const struct lath_interval *item)
 {
-	struct lath_interval mine = { item->first, item->end, 0 };
+	const struct group *group = group_of(item->value);
 	char text[VALUE_TEXT];
-	struct bytes value;
 
-	if (group_of(item->value))
-		return !(item->value & GROUP_HIGH) ||
-		       copy_group(copy, group_of(item->value), item->first);
-	value = value_view(&item->value, text);
-	if (copy->form == PACKED)
-		return intervals_add(copy, item->first, item->end, value) == 1;
-	mine.value = value_make(value.data, value.size);
-	if (!mine.value)
-		return false;
-	if (lath_intervals_insert(copy->body, &mine)) {
-		value_free(mine.value);
-		return false;
-	}
-	copy->owned += value_memory(mine.value);
-	copy->count++;
-	return true;
+	if (!group)
+		return add_item(copy, item->first, item->end, value_view(&item->value, text)) == 1;
+	if (item->value & GROUP_HIGH) /* with the other one */
+		return true;
+	copy->count += map_size(group->members);
+	return group_create(copy, map_copy(group->members), item->first);
 }
 
 struct intervals *intervals_copy(const struct intervals *set)

@@ -15,7 +15,7 @@
 #include "map.h"
 
 #define INTERVALS_MIDDLE 4096
-/* Intervals of one class that begin at one number; further ones are a group. */
+/* At most as many of one class that begin at one number: with another one they are a group. */
 #define INTERVALS_ALIKE 128
 
 struct intervals {
@@ -46,6 +46,8 @@ static inline struct window overlapping(uint64_t first, uint64_t last)
 {
 	return (struct window){ 0, last, first, UINT64_MAX };
 }
+
+#define ALL_INTERVALS overlapping(0, UINT64_MAX), 0, UINT64_MAX
 
 static inline struct window within(uint64_t first, uint64_t last)
 {
@@ -78,42 +80,30 @@ struct members_iter {
 	struct map_iter map;
 };
 
-/* A search in no order, on any thread. Between two steps the set must not change. */
-struct intervals_iter {
-	struct items_iter items;
-	struct members_iter members;
-	bool inside; /* a group */
-	char text[VALUE_TEXT];
-};
-
-void intervals_begin(struct intervals_iter *iter, const struct intervals *set,
-		     struct window window);
-/* 1 | 0: no more */
-int intervals_next(struct intervals_iter *iter, struct found *found);
+#define INTERVALS_CHUNK 2048
 
 /* A search in order: by first number, last number, value. It reads some more than it shows, not
- * all. On the server's main thread, one at a time. */
-struct intervals_walk {
+ * all. Between two steps the set must not change. */
+struct intervals_iter {
 	const struct intervals *set;
 	struct window rest; /* what has not been read */
 	uint64_t last;	    /* first numbers up to this one are to be read next */
 	uint64_t skip;	    /* intervals not to show */
 	bool ended;	    /* all has been read */
+	bool inside;	    /* a group: `members` are to be shown */
 	size_t most;	    /* to be read at once */
-	/* of what has been read: what is not shown yet; groups are behind the others */
-	size_t item, items, group, groups;
+	size_t at, n;	    /* of what has been read: what is not shown yet */
 	struct members_iter members;
-	struct found member;
-	bool inside, some; /* of a group; there is a member */
 	char text[VALUE_TEXT];
+	struct lath_interval items[INTERVALS_CHUNK + 1];
 };
 
 /* Begins behind the first `skip` intervals; `limit`: how many are wanted. */
-void intervals_walk_begin(struct intervals_walk *walk, const struct intervals *set,
-			  struct window window, uint64_t skip, uint64_t limit);
+void intervals_begin(struct intervals_iter *iter, const struct intervals *set, struct window window,
+		     uint64_t skip, uint64_t limit);
 /* 1 | 0: no more */
-int intervals_walk_next(struct intervals_walk *walk, struct found *found);
-/* Returns how many overlap these numbers. On the main thread. */
+int intervals_next(struct intervals_iter *iter, struct found *found);
+/* Returns how many overlap these numbers. */
 uint64_t intervals_count(const struct intervals *set, uint64_t first, uint64_t last);
 /* 1 | 0: the set is empty. text: VALUE_TEXT bytes */
 int intervals_nearest(const struct intervals *set, uint64_t point, struct found *found, char *text);
