@@ -418,7 +418,8 @@ static bool read_more(struct intervals_iter *iter)
 		struct window *rest = &iter->rest;
 
 		last = read_range(iter);
-		for (i = 0, count = 0; i < iter->n; i++)
+		count = iter->set->groups ? 0 : iter->n;
+		for (i = 0; iter->set->groups && i < iter->n; i++)
 			count += weight(&iter->items[i], rest);
 		width = last - rest->first_low;
 		if (iter->n < iter->most / 2)
@@ -432,7 +433,10 @@ static bool read_more(struct intervals_iter *iter)
 		}
 		if (count <= iter->skip)
 			continue;
-		qsort(iter->items, iter->n, sizeof(*iter->items), order);
+		for (i = 1; i < iter->n && order(&iter->items[i - 1], &iter->items[i]) < 0; i++)
+			;
+		if (i < iter->n) /* of one class alone it is in order */
+			qsort(iter->items, iter->n, sizeof(*iter->items), order);
 		iter->at = 0;
 		skip_some(iter);
 		return true;

@@ -645,17 +645,15 @@ int pool_next(struct pool_iter *iter, struct pool_range *range, bool *outside)
 	return 1;
 }
 
-uint64_t pool_skip(struct pool_iter *iter, uint64_t n)
+void pool_skip(struct pool_iter *iter, uint64_t n)
 {
 	const struct lath_item *item;
-	uint64_t done = 0;
 
-	while (done < n && (item = next_item(iter)))
-		done += item->value != OUTSIDE;
-	return done;
+	while (n && (item = next_item(iter)))
+		n -= item->value != OUTSIDE;
 }
 
-int pool_next_free(struct pool_iter *iter, uint64_t *first, uint64_t *size)
+int pool_next_free(struct pool_iter *iter, uint64_t skip, uint64_t *first, uint64_t *size)
 {
 	const struct lath_item *item;
 
@@ -664,12 +662,12 @@ int pool_next_free(struct pool_iter *iter, uint64_t *first, uint64_t *size)
 		*size = item->key > iter->from ? item->key - iter->from : 0;
 		iter->from = item->key + item->size;
 		iter->stop = !iter->from;
-		if (*size)
+		if (*size && !skip--)
 			return 1;
 	}
 	*first = iter->from;
 	*size = 0 - iter->from;
-	if (iter->stop)
+	if (iter->stop || skip)
 		return 0;
 	iter->stop = true;
 	return 1;

@@ -82,7 +82,7 @@ int pool_owner(const struct pool *pool, struct bytes owner, struct pool_range *r
 /* The range whose lease ends first. */
 int pool_first_lease(const struct pool *pool, struct pool_range *range);
 
-#define POOL_BATCH 64
+#define POOL_BATCH 256
 
 /* The ranges and what is between them, in order, from the one on that covers `from`. Between two
  * steps the pool must not change. */
@@ -97,10 +97,10 @@ struct pool_iter {
 void pool_iter_begin(struct pool_iter *iter, const struct pool *pool, uint64_t from);
 /* The next range; *outside: it is outside the pool. 1 | 0 */
 int pool_next(struct pool_iter *iter, struct pool_range *range, bool *outside);
-/* Steps over `n` ranges of the pool. Returns over how many there were. */
-uint64_t pool_skip(struct pool_iter *iter, uint64_t n);
-/* The next free run. 1 | 0 */
-int pool_next_free(struct pool_iter *iter, uint64_t *first, uint64_t *size);
+/* Steps over `n` ranges of the pool. */
+void pool_skip(struct pool_iter *iter, uint64_t n);
+/* The free run behind the next `skip` of them. 1 | 0 */
+int pool_next_free(struct pool_iter *iter, uint64_t skip, uint64_t *first, uint64_t *size);
 
 /* Return the number of ranges, with those outside the pool, and of ranges with a lease. */
 uint64_t pool_count(const struct pool *pool);

@@ -689,12 +689,9 @@ POOL_COMMAND(holes, TO_READ, 2, ANY_NUMBER)
 		return VK_OK;
 	vk.ReplyWithArray(ctx, VK_LENGTH_LATER);
 	pool_iter_begin(&iter, opened->value, window.low);
-	while ((uint64_t)n < window.limit && pool_next_free(&iter, &first, &size) &&
+	while ((uint64_t)n < window.limit &&
+	       pool_next_free(&iter, n ? 0 : window.offset, &first, &size) &&
 	       first <= window.high) {
-		if (window.offset) {
-			window.offset--;
-			continue;
-		}
 		if (size - 1 > window.high - first)
 			size = window.high - first + 1;
 		vk.ReplyWithArray(ctx, 2);
