@@ -214,7 +214,7 @@ static void show_item(const struct lath_interval *item, struct found *found, cha
 }
 
 /* For qsort(). Intervals and groups that begin at one number are of different classes, as their ends
- * show; two equal ones are no groups, and their values differ. */
+ * show; of two equal ones the values differ, or they are a group's. */
 static int order(const void *left, const void *right)
 {
 	const struct lath_interval *a = left, *b = right;
@@ -224,7 +224,8 @@ static int order(const void *left, const void *right)
 		return a->first < b->first ? -1 : 1;
 	if (a->end != b->end)
 		return a->end < b->end ? -1 : 1;
-	LATH_ASSERT(!group_of(a->value) && !group_of(b->value));
+	if (group_of(a->value))
+		return a->value < b->value ? -1 : 1;
 	return compare_bytes(value_view(&a->value, text[0]), value_view(&b->value, text[1]));
 }
 

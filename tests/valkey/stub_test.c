@@ -426,9 +426,12 @@ static void files_are_damaged(const struct kind *kind, uint64_t n, unsigned int 
 		file.at = 0;
 		file.error = false;
 		loaded = kind->methods->rdb_load(&file, 1);
-		if (loaded)
-			kind->methods->free(loaded);
 		refused += !loaded;
+		if (loaded) { /* and can be used */
+			kind->add(loaded, i);
+			digest_of(kind->methods, loaded);
+			kind->methods->free(loaded);
+		}
 		lath_rcu_single_step(1000000);
 		MUST(blocks == held);
 		file.data[at] = good[at];

@@ -31,40 +31,14 @@ def test_searches(form):
     assert form("LATH.INTERVAL.STAB", "i", 5) == [] and form("LATH.INTERVAL.NEAREST", "i", 5) is None
 
 
-def test_against_a_list(form):
-    rng = random.Random(5)
-    model = set()
-    for step in range(3000):
-        first = rng.randrange(2000)
-        last = first + rng.choice((0, 3, 50, 1900))
-        value = f"v{rng.randrange(3)}" if rng.random() < 0.7 else f"a longer value {rng.randrange(3)}"
-        if rng.random() < 0.7:
-            assert form("LATH.INTERVAL.ADD", "i", first, last, value) == ((first, last, value) not in model)
-            model.add((first, last, value))
-        elif model:
-            one = rng.choice(sorted(model)) if rng.random() < 0.8 else (first, last, value)
-            assert form("LATH.INTERVAL.REM", "i", *one) == (one in model)
-            model.discard(one)
-        if step % 25 == 0:
-            a = rng.randrange(2500)
-            b = a + rng.randrange(300)
-            assert found(form("LATH.INTERVAL.OVERLAPS", "i", a, b)) == sorted(x for x in model if x[0] <= b and x[1] >= a)
-            assert found(form("LATH.INTERVAL.WITHIN", "i", a, b)) == sorted(x for x in model if x[0] >= a and x[1] <= b)
-            assert found(form("LATH.INTERVAL.CONTAINS", "i", a, b)) == sorted(x for x in model if x[0] <= a and x[1] >= b)
-            near = form("LATH.INTERVAL.NEAREST", "i", a)
-            if near:
-                distance = min(max(x[0] - a, a - x[1], 0) for x in model)
-                assert max(near[0] - a, a - near[1], 0) == distance
-    assert form("LATH.INTERVAL.LEN", "i") == len(model)
-
-
-def test_many_at_one_place(form):
-    """Few first and last numbers, many values: against a list."""
+@pytest.mark.parametrize("places", [(100, 130, 5000), range(2000)], ids=["few", "many"])
+def test_against_a_list(form, places):
+    """At few first and last numbers many values are groups."""
     rng = random.Random(6)
     model, most = set(), 0
     for step in range(40):
-        more = {(first := rng.choice((100, 130, 5000)), first + rng.choice((0, 1000, rng.randrange(900, 1060), 10**6)),
-                 f"{'a longer value ' * (rng.random() < .3)}{rng.randrange(40)}") for _ in range(500)}
+        more = {(first := rng.choice(places), first + rng.choice((0, 1000, rng.randrange(900, 1060), 10**6)),
+                 f"{'a longer value ' * (rng.random() < .3)}{rng.randrange(40)}") for _ in range(5 if step < 4 else 500)}
         fewer = set(rng.sample(sorted(model), len(model) * rng.choice((1, 2, 4, 4)) // 4)) if step % 3 == 2 else set()
         assert form("LATH.INTERVAL.ADD", "i", *(word for one in sorted(more) for word in one)) == len(more - model)
         model |= more
