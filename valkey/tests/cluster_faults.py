@@ -24,7 +24,6 @@ import os
 import pathlib
 import random
 import re
-import socket
 import sys
 import tempfile
 import threading
@@ -34,54 +33,29 @@ import redis
 from cluster import Cluster
 from history import POOL, Call, Undecided, explain, plain
 from nemesis import FAULTS
+from redis.backoff import NoBackoff
 from redis.crc import key_slot
+from redis.retry import Retry
 from servers import KINDS, seed, wait_for
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
 from lathpool import NotDurable, ShardedPool  # noqa: E402
 
 CLIENTS, RATE = 8, 40  # RATE: calls on one key per second, so that the search for an order ends
-NOT_DONE = {"CLUSTERDOWN", "TRYAGAIN", "LOADING", "READONLY", "MASTERDOWN", "UNBLOCKED"}  # errors of calls that did not take place
+NOT_DONE = tuple(getattr(redis.exceptions, f"{name}Error")  # of calls that did not take place
+                 for name in ("ClusterDown", "TryAgain", "BusyLoading", "ReadOnly", "MasterDown"))
+UNREACHABLE = (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError, OSError)
 WON = re.compile(r"Failover election won|Taking over the (?:master|primary)")
 
 
 # ---- one client ----
 
 class Refused(Exception):
-    """An error reply."""
+    """The call did not take place."""
 
 
 class Lost(Exception):
     """The call was sent, and there was no reply."""
-
-
-class Link:
-    """A connection that speaks RESP2."""
-
-    def __init__(self, address):
-        self.sock = socket.create_connection(address, timeout=1.5)
-        self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.file = self.sock.makefile("rb")
-
-    def call(self, *words):
-        words = [str(word).encode() for word in words]
-        self.sock.sendall(b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(word), word) for word in words))
-        return self.reply()
-
-    def reply(self):
-        line = self.file.readline()
-        if not line.endswith(b"\r\n"):
-            raise ConnectionError("closed")
-        kind, rest = line[:1], line[1:-2]
-        if kind == b"$":
-            return None if rest == b"-1" else self.file.read(int(rest) + 2)[:-2]
-        if kind == b"*":
-            return None if rest == b"-1" else [self.reply() for _ in range(int(rest))]
-        return Refused(rest.decode()) if kind == b"-" else int(rest) if kind == b":" else rest
-
-    def close(self):
-        self.file.close()
-        self.sock.close()
 
 
 class Router:
@@ -90,27 +64,25 @@ class Router:
     def __init__(self, addresses, rng):
         self.addresses, self.rng, self.links, self.slots = addresses, rng, {}, {}
 
-    def link(self, address):
-        if address not in self.links:
-            self.links[address] = Link(address)
-        return self.links[address]
-
-    def drop(self, address):
-        link = self.links.pop(address, None)
-        if link:
-            link.close()
-
     def send(self, address, words, asking=False):
+        """Returns the reply, which may be an error."""
         try:
-            link = self.link(address)
-        except OSError:
-            return Refused("LOADING")  # nothing was sent
+            if address not in self.links:
+                link = redis.Connection(host=address[0], port=address[1], socket_timeout=1.5, protocol=2, retry=Retry(NoBackoff(), 0))
+                link.connect()
+                self.links[address] = link
+        except UNREACHABLE as error:
+            return redis.exceptions.BusyLoadingError(str(error))  # nothing was sent
+        link = self.links[address]
         try:
-            if asking:
-                link.call("ASKING")
-            return link.call(*words)
-        except OSError as error:
-            self.drop(address)
+            for part in (("ASKING",), words) if asking else (words,):
+                link.send_command(*part)
+                reply = link.read_response()
+            return reply
+        except (redis.exceptions.ResponseError, redis.exceptions.BusyLoadingError) as error:
+            return error
+        except UNREACHABLE as error:
+            self.links.pop(address).disconnect()
             raise Lost from error
 
     def call(self, call, key, patience=20):
@@ -120,25 +92,17 @@ class Router:
         while time.monotonic() < end:
             call.node = self.slots.get(slot) or self.rng.choice(self.addresses)
             reply = self.send(call.node, words)
-            if isinstance(reply, Refused) and str(reply).startswith("ASK "):
-                call.node = self.address_in(reply)
+            if type(reply) is redis.exceptions.AskError:
+                call.node = (reply.host or "127.0.0.1", reply.port)
                 reply = self.send(call.node, words, asking=True)
-            if not isinstance(reply, Refused):
-                return reply
-            code = str(reply).split()[0]
-            if code in ("MOVED", "ASK"):
-                self.slots[slot] = self.address_in(reply)
-            elif code in NOT_DONE:
+            if isinstance(reply, redis.exceptions.AskError):  # MovedError too
+                self.slots[slot] = (reply.host or "127.0.0.1", reply.port)
+            elif isinstance(reply, NOT_DONE) or str(reply).startswith("UNBLOCKED"):
                 self.slots.pop(slot, None)
                 time.sleep(0.05)
             else:
                 return reply
         raise Refused("no server took the call")
-
-    @staticmethod
-    def address_in(reply):
-        host, _, port = str(reply).split()[2].rpartition(":")
-        return host or "127.0.0.1", int(port)
 
 
 # ---- what clients call ----

@@ -310,18 +310,19 @@ class Waiting(RuleBasedStateMachine):
     Leases last for ever or are over: no answer depends on when it is asked for. After each step all clients that must be answered
     are, in the order in which they began to wait, and no other is."""
 
-    server = None
+    server = replica = None
     keys = st.sampled_from(["k", "l"])
 
     def __init__(self):
         super().__init__()
-        self.here, self.waiting, self.count = {"k": None, "l": None}, [], 0
+        self.here, self.there, self.waiting, self.count = dict.fromkeys("kl"), dict.fromkeys("kl"), [], 0  # there: database 1
         self.server("FLUSHALL")
 
     def teardown(self):
         for connection, *_ in self.waiting:
             connection.disconnect()
         digest = self.server("DEBUG", "DIGEST")
+        assert self.server("WAIT", 1, 20000) == 1 and self.replica("DEBUG", "DIGEST") == digest
         self.server("DEBUG", "LOADAOF")
         assert self.server("DEBUG", "DIGEST") == digest
 
@@ -402,7 +403,7 @@ class Waiting(RuleBasedStateMachine):
             del self.here[key].taken[first]
         self.settle(key)
 
-    @rule(key=keys, how=st.sampled_from(["DEL", "UNLINK", "SET", "FLUSHDB", "FLUSHALL", "PEXPIREAT", "MULTI"]))
+    @rule(key=keys, how=st.sampled_from(["DEL", "UNLINK", "SET", "FLUSHDB", "FLUSHALL", "PEXPIREAT", "MULTI", "EVAL"]))
     def end(self, key, how):
         if how == "MULTI":
             pipe = self.server.client.pipeline(transaction=True)
@@ -411,9 +412,11 @@ class Waiting(RuleBasedStateMachine):
             pipe.execute()
         else:
             self.server(*{"SET": ("SET", key, "x"), "PEXPIREAT": ("PEXPIREAT", key, 1), "FLUSHDB": ("FLUSHDB",),
+                          "EVAL": ("EVAL", "return redis.call('DEL', KEYS[1])", 1, key),
                           "FLUSHALL": ("FLUSHALL", "ASYNC")}.get(how, (how, key)))
         if how.startswith("FLUSH"):
-            self.here = {"k": None, "l": None}
+            self.here = dict.fromkeys("kl")
+            self.there = dict.fromkeys("kl") if how == "FLUSHALL" else self.there
             self.settle("k", "l")
         else:
             self.here[key] = Pool(0, 3) if how == "MULTI" else "text" if how == "SET" else None
@@ -432,6 +435,17 @@ class Waiting(RuleBasedStateMachine):
         if how == "RENAME":
             self.here[key] = None
         self.settle(key, other)
+
+    @rule()
+    def swap(self):
+        self.server("SWAPDB", 0, 1)
+        self.here, self.there = self.there, self.here
+        self.settle("k", "l")
+
+    @rule(ms=st.integers(1, 40), mode=st.sampled_from(["WRITE", "ALL"]))
+    def pause(self, ms, mode):
+        """What comes meanwhile is answered later."""
+        self.server("CLIENT", "PAUSE", ms, mode)
 
     @rule(data=st.data(), how=st.sampled_from(["TIMEOUT", "ERROR", "KILL", "leave"]))
     def leave(self, data, how):
@@ -475,4 +489,6 @@ def test_like_the_model(server, machine):
 
 def test_waiting_like_the_model(start):
     Waiting.server = start(appendonly="yes", appendfsync="no")
+    Waiting.replica = start(replicaof=["127.0.0.1", str(Waiting.server.port)])
+    assert wait_for(lambda: Waiting.replica("INFO", "replication")["master_link_status"] == "up")
     run_state_machine_as_test(Waiting, settings=hypothesis.settings(max_examples=1500 if LONG else 60))

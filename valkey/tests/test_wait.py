@@ -3,7 +3,6 @@
 
 Retries and timers run outside of commands, where a server checks what a module may do: append-only file and replicas are on."""
 import os
-import random
 import re
 import socket
 import time
@@ -12,7 +11,7 @@ import pytest
 import redis
 from redis.exceptions import ResponseError
 from redis.crc import key_slot
-from servers import Waiter, free_port, seed, wait_for
+from servers import Waiter, free_port, wait_for
 
 LONG = bool(os.environ.get("LATH_VALKEY_LONG"))
 
@@ -449,91 +448,3 @@ def test_the_slot_of_a_pool_moves(pair, way):
     with pytest.raises(ResponseError):
         source("LATH.POOL.ALLOC", "p", 5)
     assert source("PING") and target("PING")
-
-
-def is_idle(clients, i):
-    """Has no call open: the answer is read; a connection that the server closed is None."""
-    if clients[i] is None:
-        return True
-    try:
-        if not clients[i].can_read(timeout=0):
-            return False
-        clients[i].read_response()
-    except ResponseError:
-        pass
-    except redis.exceptions.ConnectionError:
-        clients[i] = None
-    return True
-
-
-def storm(rng, server, clients, seconds):
-    """Clients that wait, short leases, ends of pools, pauses and clients that go, by chance. Each client has one call open at most."""
-    end, n = time.monotonic() + seconds, 0
-    keys, open_calls = ["p", "q", "r"], set()
-    while time.monotonic() < end:
-        n += 1
-        key, other = rng.sample(keys, 2)
-        size = rng.randrange(1, 12)
-        open_calls -= {i for i in open_calls if is_idle(clients, i)}
-        idle = [i for i in range(len(clients)) if i not in open_calls]
-        if idle and rng.random() < 0.4:
-            i = rng.choice(idle)
-            if clients[i] is None:
-                clients[i] = redis.Connection(host=server.host, port=server.port, socket_timeout=60, db=rng.randrange(2))
-                clients[i].connect()
-            words = rng.choice([(), ("OWNER", f"o{rng.randrange(6)}"), ("LEASE", rng.randrange(1, 60)), ("ALIGN", 4), ("BEST",),
-                                ("OWNER", f"o{rng.randrange(6)}", "LEASE", rng.randrange(1, 60)), ("EXACT", rng.randrange(20))])
-            open_calls.add(i)
-            clients[i].send_command("LATH.POOL.ALLOC", key, size, *words, "BLOCK", rng.choice((0, 1, 20, 500)))
-            continue
-        if clients and rng.random() < 0.02:
-            i = rng.randrange(len(clients))
-            if clients[i] is not None:
-                clients[i].disconnect()
-                clients[i] = None
-        line = rng.choices((f"LATH.POOL.FREE {key} {rng.randrange(20)}", f"LATH.POOL.FREE {key} OWNER o{rng.randrange(6)}",
-                            f"LATH.POOL.CREATE {key} 0 {rng.randrange(5, 20)}", f"LATH.POOL.ALLOC {key} {size} LEASE {rng.randrange(1, 50)}",
-                            f"LATH.POOL.RESERVE {key} {rng.randrange(15)} {size} LEASE {rng.randrange(1, 50)}",
-                            f"LATH.POOL.LEASE {key} {rng.randrange(10)} {rng.randrange(50)}", f"LATH.POOL.ADD {key} {rng.randrange(20, 99)} 5",
-                            f"DEL {key}", f"UNLINK {key}", f"RENAME {key} {other}", f"COPY {key} {other} REPLACE", f"MOVE {key} 1",
-                            f"COPY {key} {key} DB 1 REPLACE", "SWAPDB 0 1", "FLUSHDB", "FLUSHALL ASYNC", f"SET {key} x",
-                            f"PEXPIRE {key} {rng.randrange(40)}", f"CLIENT PAUSE {rng.randrange(1, 80)} WRITE",
-                            f"CLIENT PAUSE {rng.randrange(1, 40)} ALL", "CLIENT KILL TYPE normal SKIPME yes",
-                            f"PERSIST {key}", "BGREWRITEAOF"),
-                           (9, 5, 9, 6, 6, 5, 4, 3, 2, 4, 3, 2, 2, 1, 1, 1, 2, 3, 1, 1, 0.2, 1, 0.2))[0]
-        try:
-            # Redis 7.0 stops at MULTI, CLIENT PAUSE and a write of a key that has expired, of any type
-            if rng.random() < 0.2 and "PAUSE" not in line and "REWRITE" not in line:
-                transaction(server, f"{line}; LATH.POOL.CREATE {key} 0 9; LATH.POOL.FREE {other} 0; {line}")
-            elif rng.random() < 0.2 and line.startswith(("LATH", "DEL", "SET", "RENAME")):
-                server("EVAL", "return redis.pcall(unpack(ARGV))", 0, *line.split())
-            else:
-                run(server, line)
-        except ResponseError:
-            pass
-    return n
-
-
-def test_a_storm(start):
-    """Whatever happens, in whatever order: the servers live, the replica has the same, and so has the append-only file."""
-    rng = random.Random(seed())
-    primary = start(appendonly="yes", appendfsync="no")
-    replica = start(replicaof=["127.0.0.1", str(primary.port)])
-    assert wait_for(lambda: replica("INFO", "replication")["master_link_status"] == "up")
-    for _ in range(10 if LONG else 2):
-        clients = [None] * 12
-        assert storm(rng, primary, clients, 15 if LONG else 3) > 100
-        time.sleep(0.1)  # pauses are over
-        primary("FLUSHALL")
-        assert wait_for(lambda: not primary("INFO", "clients")["blocked_clients"]), "all are told"
-        for client in clients:
-            if client is not None:
-                client.disconnect()
-        assert storm(rng, primary, [], 0.5) > 10
-        time.sleep(0.1)
-        primary("LATH.POOL.CREATE", "last", 0, 1)
-        assert primary("WAIT", 1, 10000) == 1
-        assert wait_for(lambda: primary("DEBUG", "DIGEST") == replica("DEBUG", "DIGEST"), 10)
-        if not any(primary("PTTL", key) > 0 for key in ("p", "q", "r")):
-            same_after_restart(primary)
-    assert primary.alive() and replica.alive()
