@@ -23,8 +23,7 @@ bool open_key(struct opened *opened, struct vk_ctx *ctx, struct vk_string **argv
 	if (mode & VK_WRITE) {
 		lath_rcu_single_step(STEP);
 		if (!opened->key) { /* a server that saves this key on another thread */
-			reply_error(ctx, "TRYAGAIN the key is being saved");
-			return false;
+			return refuse(ctx, "TRYAGAIN the key is being saved");
 		}
 	}
 	if (!opened->key)
@@ -97,47 +96,41 @@ struct bytes text_of(const struct vk_string *string)
 	return text;
 }
 
+bool refuse(struct vk_ctx *ctx, const char *text)
+{
+	vk.ReplyWithError(ctx, text);
+	return false;
+}
+
+static bool refuse_argument(struct vk_ctx *ctx, const char *what, const char *why)
+{
+	char error[100] = "ERR ";
+
+	strncat(error, what, 40);
+	strcat(error, why);
+	return refuse(ctx, error);
+}
+
 bool want_number(struct vk_ctx *ctx, const struct vk_string *string, const char *what,
 		 uint64_t *number)
 {
-	struct bytes text = text_of(string);
-	char error[100] = "ERR ";
-
-	if (number_read(text, number))
-		return true;
-	strncat(error, what, 40);
-	strcat(error, " is not a number from 0 to 2^64 - 1");
-	vk.ReplyWithError(ctx, error);
-	return false;
+	return number_read(text_of(string), number) ||
+	       refuse_argument(ctx, what, " is not a number from 0 to 2^64 - 1");
 }
 
 bool want_positive(struct vk_ctx *ctx, const struct vk_string *string, const char *what,
 		   uint64_t *number)
 {
-	char error[100] = "ERR ";
-
-	if (!want_number(ctx, string, what, number))
-		return false;
-	if (*number)
-		return true;
-	strncat(error, what, 40);
-	strcat(error, " is 0");
-	vk.ReplyWithError(ctx, error);
-	return false;
+	return want_number(ctx, string, what, number) &&
+	       (*number || refuse_argument(ctx, what, " is 0"));
 }
 
 bool want_text(struct vk_ctx *ctx, const struct vk_string *string, const char *what,
 	       struct bytes *text)
 {
-	char error[100] = "ERR ";
-
 	*text = text_of(string);
-	if (text->size <= VALUE_MAX)
-		return true;
-	strncat(error, what, 40);
-	strcat(error, " is longer than 2^30 - 1 bytes");
-	vk.ReplyWithError(ctx, error);
-	return false;
+	return text->size <= VALUE_MAX ||
+	       refuse_argument(ctx, what, " is longer than 2^30 - 1 bytes");
 }
 
 bool want_limit(struct vk_ctx *ctx, struct vk_string **argv, int argc, int *i, uint64_t *offset,
@@ -147,10 +140,8 @@ bool want_limit(struct vk_ctx *ctx, struct vk_string **argv, int argc, int *i, u
 	uint64_t number;
 
 	*offset = 0;
-	if (*i + 1 == argc) {
-		reply_syntax(ctx);
-		return false;
-	}
+	if (*i + 1 == argc)
+		return refuse(ctx, SYNTAX);
 	next = *i + 2 < argc ? text_of(argv[*i + 2]) : (struct bytes){ NULL, 0 };
 	if (number_read(next, &number)) {
 		if (!want_number(ctx, argv[*i + 1], "LIMIT", offset))
@@ -181,11 +172,6 @@ bool is_word(const struct vk_string *string, const char *expected)
 int reply_error(struct vk_ctx *ctx, const char *text)
 {
 	return vk.ReplyWithError(ctx, text);
-}
-
-int reply_syntax(struct vk_ctx *ctx)
-{
-	return vk.ReplyWithError(ctx, "ERR syntax error");
 }
 
 int reply_no_memory(struct vk_ctx *ctx)

@@ -112,6 +112,10 @@ size_t range_words(const struct pool_range *range, struct vk_string **words);
 
 /* ---- arguments ---- */
 
+/* Replies with an error. Returns false, which functions want_...() return then. */
+bool refuse(struct vk_ctx *ctx, const char *text);
+#define SYNTAX "ERR syntax error"
+
 struct bytes text_of(const struct vk_string *string);
 /* false: it is none, and the reply says so */
 bool want_number(struct vk_ctx *ctx, const struct vk_string *string, const char *what,
@@ -134,7 +138,6 @@ bool is_word(const struct vk_string *string, const char *word);
 /* ---- replies ---- */
 
 int reply_error(struct vk_ctx *ctx, const char *text);
-int reply_syntax(struct vk_ctx *ctx);
 int reply_no_memory(struct vk_ctx *ctx);
 /* Replies to an error of the library (a negative errno) for which the command has no words of its
  * own: none is taken for another. */

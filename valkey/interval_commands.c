@@ -30,8 +30,7 @@ static bool want_ends(struct vk_ctx *ctx, struct vk_string **argv, uint64_t *fir
 		return false;
 	if (*first <= *last)
 		return true;
-	reply_error(ctx, "ERR the last number is below the first");
-	return false;
+	return refuse(ctx, "ERR the last number is below the first");
 }
 
 #define INTERVAL_COMMAND(name, mode, least, most) \
@@ -152,11 +151,11 @@ static int search(struct opened *opened, struct vk_string **argv, int argc, int 
 		return VK_OK;
 	if (i < argc) {
 		if (!is_word(argv[i], "LIMIT"))
-			return reply_syntax(ctx);
+			return reply_error(ctx, SYNTAX);
 		if (!want_limit(ctx, argv, argc, &i, &offset, &limit))
 			return VK_OK;
 		if (i + 1 < argc)
-			return reply_syntax(ctx);
+			return reply_error(ctx, SYNTAX);
 	}
 	return reply_search(ctx, opened->value, window(first, ends == 2 ? last : first), offset,
 			    limit);

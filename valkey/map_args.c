@@ -11,22 +11,18 @@ bool want_kind(struct opened *opened, const struct vk_string *name, enum map_kin
 	*kind = kind_of(opened);
 	if (!name)
 		return true;
-	if (!entry_kind(name, kind)) {
-		reply_syntax(opened->ctx);
-		return false;
-	}
+	if (!entry_kind(name, kind))
+		return refuse(opened->ctx, SYNTAX);
 	if (!opened->value || *kind == kind_of(opened))
 		return true;
-	reply_error(opened->ctx, "ERR the map has entries of another kind");
-	return false;
+	return refuse(opened->ctx, "ERR the map has entries of another kind");
 }
 
 static bool want_code(struct vk_ctx *ctx, enum map_kind kind, struct bytes text, uint64_t *code)
 {
 	if (entry_parse(kind, text, code))
 		return true;
-	reply_error(ctx, entry_error(kind));
-	return false;
+	return refuse(ctx, entry_error(kind));
 }
 
 bool want_key(struct opened *opened, const struct vk_string *argument, struct map_key *key)

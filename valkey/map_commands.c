@@ -17,7 +17,7 @@ MAP_COMMAND(static, create, TO_WRITE, 2, 3)
 	struct map *map;
 
 	if (argc == 3 && !entry_kind(argv[2], &kind))
-		return reply_syntax(ctx);
+		return reply_error(ctx, SYNTAX);
 	if (opened->value)
 		return reply_error(ctx, "ERR the key exists");
 	map = map_create(kind, true);
@@ -53,10 +53,8 @@ static bool set_options(struct vk_ctx *ctx, struct vk_string **argv, int argc,
 			options->only_old = true;
 		} else if (!options->kind && entry_kind(argv[i], &kind)) {
 			options->kind = i;
-		} else {
-			reply_syntax(ctx);
-			return false;
-		}
+		} else
+			return refuse(ctx, SYNTAX);
 	}
 	return true;
 }
@@ -317,7 +315,7 @@ MAP_COMMAND(static, pop, TO_WRITE, 2, 4)
 	long long n;
 
 	if (argc > 2 && !back && !is_word(argv[2], "MIN"))
-		return reply_syntax(ctx);
+		return reply_error(ctx, SYNTAX);
 	if (argc > 3 && !want_number(ctx, argv[3], "count", &count))
 		return VK_OK;
 	if (!opened->value)
@@ -339,7 +337,7 @@ MAP_COMMAND(static, delrange, TO_WRITE, 4, 6)
 	if (argc == 5)
 		return vk.WrongArity(ctx);
 	if (argc == 6 && !is_word(argv[4], "LIMIT"))
-		return reply_syntax(ctx);
+		return reply_error(ctx, SYNTAX);
 	if (!want_bound(opened, argv[2], &low) || !want_bound(opened, argv[3], &high) ||
 	    (argc == 6 && !want_number(ctx, argv[5], "LIMIT", &limit)))
 		return VK_OK;

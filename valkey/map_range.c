@@ -107,41 +107,12 @@ static void reply_one(struct vk_ctx *ctx, const struct map_iter *iter,
 		reply_value(ctx, entry->value);
 }
 
-/* Up to iter->most entries of a map whose keys have codes. */
-static int reply_numbers(struct vk_ctx *ctx, struct map_iter *iter, bool values)
-{
-	const uint64_t *keys;
-	const word *words;
-	uint64_t limit = iter->most;
-	long n = 0;
-	size_t some, i;
-	bool more;
-
-	some = map_next_batch(iter, &keys, &words);
-	more = !iter->ended && iter->most;
-	vk.ReplyWithArray(ctx, more ? VK_LENGTH_LATER : values ? 2 * (long)some : (long)some);
-	for (; some; some = more ? map_next_batch(iter, &keys, &words) : 0) {
-		for (i = 0; i < some; i++) {
-			struct map_entry entry = { { keys[i], { NULL, 0 } }, words[i] };
-
-			reply_one(ctx, iter, &entry, values);
-		}
-		n += (long)some;
-	}
-	LATH_ASSERT((uint64_t)n <= limit);
-	if (more)
-		vk.ReplySetArrayLength(ctx, values ? 2 * n : n);
-	return VK_OK;
-}
-
 static int reply_range(struct vk_ctx *ctx, struct map_iter *iter, bool values)
 {
 	struct map_entry ahead[AHEAD], entry;
 	long n = 0, k;
 	bool more;
 
-	if (iter->map->kind != MAP_STRINGS)
-		return reply_numbers(ctx, iter, values);
 	while (n < AHEAD && map_next(iter, &ahead[n]))
 		n++;
 	more = n == AHEAD && iter->most;
@@ -177,10 +148,8 @@ static bool range_options(struct vk_ctx *ctx, struct vk_string **argv, int argc,
 			options->packed = true;
 		} else if (is_word(argv[i], "KEYS") && !options->packed) {
 			options->keys = true;
-		} else {
-			reply_syntax(ctx);
-			return false;
-		}
+		} else
+			return refuse(ctx, SYNTAX);
 	}
 	return true;
 }
@@ -254,10 +223,8 @@ static bool want_rank(struct vk_ctx *ctx, const struct vk_string *argument, int6
 
 	text.data += back;
 	text.size -= back;
-	if (!number_read(text, &n) || (back && !n)) {
-		reply_error(ctx, "ERR value is not an integer or out of range");
-		return false;
-	}
+	if (!number_read(text, &n) || (back && !n))
+		return refuse(ctx, "ERR value is not an integer or out of range");
 	n = n <= INT64_MAX ? n : INT64_MAX;
 	*rank = back ? -(int64_t)n : (int64_t)n;
 	return true;
@@ -305,7 +272,7 @@ MAP_COMMAND(extern, map_rank, TO_READ, 3, 4)
 	bool back = argc == 4 && is_word(argv[3], "REV");
 
 	if (argc == 4 && !back)
-		return reply_syntax(ctx);
+		return reply_error(ctx, SYNTAX);
 	if (!want_key(opened, argv[2], &high.key))
 		return VK_OK;
 	if (!opened->value || !map_get(opened->value, &high.key, &value))
@@ -352,8 +319,7 @@ static bool want_cursor(struct opened *opened, const struct vk_string *argument,
 		    entry_parse(kind_of(opened), low->key.string, &low->key.number))
 			return true;
 	}
-	reply_error(opened->ctx, "ERR invalid cursor");
-	return false;
+	return refuse(opened->ctx, "ERR invalid cursor");
 }
 
 /* Appends the cursor with which a scan goes on behind `count` entries; "0": nothing is left. */
@@ -401,8 +367,7 @@ static bool scan_options(struct vk_ctx *ctx, struct vk_string **argv, int argc,
 	}
 	if (i == argc)
 		return true;
-	reply_syntax(ctx);
-	return false;
+	return refuse(ctx, SYNTAX);
 }
 
 /* The part of a pattern that stands for itself, with which all that matches begins. */

@@ -165,8 +165,7 @@ static bool want_span(struct vk_ctx *ctx, struct vk_string **argv, uint64_t *fir
 		return false;
 	if (pool_span(*first, *size))
 		return true;
-	reply_error(ctx, "ERR the range is empty or ends beyond 2^64 - 1");
-	return false;
+	return refuse(ctx, "ERR the range is empty or ends beyond 2^64 - 1");
 }
 
 COMMAND(static, create, 4, 4, open_key(opened, ctx, argv, TO_WRITE, pool_type))
@@ -222,139 +221,112 @@ static bool want_lease(struct vk_ctx *ctx, const struct vk_string *string, bool 
 		*expires += now;
 		return true;
 	}
-	reply_error(ctx, "ERR invalid lease time");
-	return false;
+	return refuse(ctx, "ERR invalid lease time");
 }
 
 /* ---- options ---- */
+
+/* Groups of options, of each of which a command has one at most. */
+enum { OWNER = 1, LEASE = 2, ALIGN = 4, PLACE = 8, WITHIN = 16, BLOCK = 32 };
 
 struct wish {
 	struct lath_hole_request want;
 	struct pool_range range; /* owner and lease */
 	uint64_t block;		 /* ms; 0: for ever */
-	bool blocks, placed;
+	unsigned int seen;	 /* groups of options */
 };
 
-/* Each of these looks at one option that may come once. Returns how many arguments it has | 0: it
- * is wrong, and the reply says why | -1: it is another option. */
+/* Each of these reads the words behind the name of an option. false: the reply says why */
 
-static int align_option(struct vk_ctx *ctx, struct vk_string **argv, int left, struct wish *wish)
+static bool read_owner(struct vk_ctx *ctx, struct vk_string **words, struct wish *wish)
 {
-	if (left < 2 || !is_word(argv[0], "ALIGN") || wish->want.align)
-		return -1;
-	if (!want_number(ctx, argv[1], "ALIGN", &wish->want.align))
-		return 0;
-	if (wish->want.align && !(wish->want.align & (wish->want.align - 1)))
-		return 2;
-	reply_error(ctx, "ERR ALIGN is not a power of two");
-	return 0;
+	return want_text(ctx, words[0], "OWNER", &wish->range.owner);
 }
 
-static int policy_option(struct vk_ctx *ctx, struct vk_string **argv, int left, struct wish *wish)
+static bool read_lease(struct vk_ctx *ctx, struct vk_string **words, struct wish *wish)
 {
-	static const struct {
-		const char *name;
-		enum lath_hole_policy policy;
-		bool hint;
-	} policies[] = {
-		{ "FIRST", LATH_HOLE_FIRST, false }, { "LAST", LATH_HOLE_LAST, false },
-		{ "BEST", LATH_HOLE_BEST, false },   { "NEAR", LATH_HOLE_NEAR, true },
-		{ "NEXT", LATH_HOLE_NEXT, true },    { "EXACT", LATH_HOLE_EXACT, true },
-	};
-	size_t i;
-
-	for (i = 0; !wish->placed && i < sizeof(policies) / sizeof(policies[0]); i++) {
-		if (!is_word(argv[0], policies[i].name) || left < 1 + policies[i].hint)
-			continue;
-		wish->placed = true;
-		wish->want.policy = policies[i].policy;
-		if (!policies[i].hint)
-			return 1;
-		return want_number(ctx, argv[1], "the place", &wish->want.hint) ? 2 : 0;
-	}
-	return -1;
+	return want_lease(ctx, words[0], true, &wish->range.expires) &&
+	       (wish->range.expires || refuse(ctx, "ERR invalid lease time"));
 }
 
-static int within_option(struct vk_ctx *ctx, struct vk_string **argv, int left, struct wish *wish)
+static bool read_leaseat(struct vk_ctx *ctx, struct vk_string **words, struct wish *wish)
+{
+	return want_lease(ctx, words[0], false, &wish->range.expires) &&
+	       (wish->range.expires || refuse(ctx, "ERR invalid lease time"));
+}
+
+static bool read_align(struct vk_ctx *ctx, struct vk_string **words, struct wish *wish)
+{
+	uint64_t align;
+
+	if (!want_number(ctx, words[0], "ALIGN", &align))
+		return false;
+	wish->want.align = align;
+	return (align && !(align & (align - 1))) || refuse(ctx, "ERR ALIGN is not a power of two");
+}
+
+static bool read_place(struct vk_ctx *ctx, struct vk_string **words, struct wish *wish)
+{
+	return want_number(ctx, words[0], "the place", &wish->want.hint);
+}
+
+static bool read_within(struct vk_ctx *ctx, struct vk_string **words, struct wish *wish)
 {
 	uint64_t last;
 
-	if (left < 3 || !is_word(argv[0], "WITHIN") || wish->want.low || wish->want.high)
-		return -1;
-	if (!want_number(ctx, argv[1], "WITHIN", &wish->want.low) ||
-	    !want_number(ctx, argv[2], "WITHIN", &last))
-		return 0;
+	if (!want_number(ctx, words[0], "WITHIN", &wish->want.low) ||
+	    !want_number(ctx, words[1], "WITHIN", &last))
+		return false;
 	wish->want.high = last + 1; /* 0 behind the highest number, as a request has it */
-	if (wish->want.low <= last)
-		return 3;
-	reply_error(ctx, "ERR WITHIN is empty");
-	return 0;
+	return wish->want.low <= last || refuse(ctx, "ERR WITHIN is empty");
 }
 
-static int block_option(struct vk_ctx *ctx, struct vk_string **argv, int left, struct wish *wish)
+static bool read_block(struct vk_ctx *ctx, struct vk_string **words, struct wish *wish)
 {
-	if (left < 2 || !is_word(argv[0], "BLOCK") || wish->blocks)
-		return -1;
-	wish->blocks = true;
-	if (!want_number(ctx, argv[1], "BLOCK", &wish->block))
-		return 0;
-	if (wish->block <= INT64_MAX / 2) /* the server adds the present time to it */
-		return 2;
-	reply_error(ctx, "ERR timeout is out of range");
-	return 0;
+	/* the server adds the present time to it */
+	return want_number(ctx, words[0], "BLOCK", &wish->block) &&
+	       (wish->block <= INT64_MAX / 2 || refuse(ctx, "ERR timeout is out of range"));
 }
 
-static int owner_option(struct vk_ctx *ctx, struct vk_string **argv, int left, struct wish *wish)
-{
-	if (left < 2 || !is_word(argv[0], "OWNER") || wish->range.owner.data)
-		return -1;
-	return want_text(ctx, argv[1], "OWNER", &wish->range.owner) ? 2 : 0;
-}
-
-static int lease_option(struct vk_ctx *ctx, struct vk_string **argv, int left, struct wish *wish)
-{
-	bool from_now = is_word(argv[0], "LEASE");
-
-	if (left < 2 || wish->range.expires || !(from_now || is_word(argv[0], "LEASEAT")))
-		return -1;
-	if (!want_lease(ctx, argv[1], from_now, &wish->range.expires))
-		return 0;
-	if (wish->range.expires)
-		return 2;
-	reply_error(ctx, "ERR invalid lease time");
-	return 0;
-}
-
-/* The options of a range that is taken; those from PLACE_OPTIONS on only where the pool chooses
- * the place. */
-static int (*const option_of[])(struct vk_ctx *, struct vk_string **, int, struct wish *) = {
-	owner_option, lease_option, align_option, policy_option, within_option, block_option,
+static const struct option {
+	const char *name;
+	unsigned int group;
+	int words; /* with the name */
+	bool (*read)(struct vk_ctx *ctx, struct vk_string **words, struct wish *wish);
+	enum lath_hole_policy policy; /* of a place */
+} option_list[] = {
+	{ "OWNER", OWNER, 2, read_owner, 0 },
+	{ "LEASE", LEASE, 2, read_lease, 0 },
+	{ "LEASEAT", LEASE, 2, read_leaseat, 0 },
+	{ "ALIGN", ALIGN, 2, read_align, 0 },
+	{ "FIRST", PLACE, 1, NULL, LATH_HOLE_FIRST },
+	{ "LAST", PLACE, 1, NULL, LATH_HOLE_LAST },
+	{ "BEST", PLACE, 1, NULL, LATH_HOLE_BEST },
+	{ "NEAR", PLACE, 2, read_place, LATH_HOLE_NEAR },
+	{ "NEXT", PLACE, 2, read_place, LATH_HOLE_NEXT },
+	{ "EXACT", PLACE, 2, read_place, LATH_HOLE_EXACT },
+	{ "WITHIN", WITHIN, 3, read_within, 0 },
+	{ "BLOCK", BLOCK, 2, read_block, 0 },
 };
-enum { PLACE_OPTIONS = 2, ALL_OPTIONS = sizeof(option_of) / sizeof(option_of[0]) };
 
-/* Returns how many arguments the option has, 0: the reply says why there is none. */
-static int option(struct vk_ctx *ctx, struct vk_string **argv, int left, struct wish *wish,
-		  bool place)
+/* Reads options of these groups, from argv[i] on. false: the reply says why */
+static bool options(struct vk_ctx *ctx, struct vk_string **argv, int argc, int i,
+		    unsigned int groups, struct wish *wish)
 {
-	int i, n;
+	const struct option *option,
+		*end = option_list + sizeof(option_list) / sizeof(*option_list);
 
-	for (i = 0; i < (place ? ALL_OPTIONS : PLACE_OPTIONS); i++) {
-		n = option_of[i](ctx, argv, left, wish);
-		if (n >= 0)
-			return n;
-	}
-	reply_syntax(ctx); /* no option, or the second of its kind */
-	return 0;
-}
-
-static bool options(struct vk_ctx *ctx, struct vk_string **argv, int argc, int i, struct wish *wish,
-		    bool place)
-{
-	int n;
-
-	for (; i < argc; i += n) {
-		n = option(ctx, argv + i, argc - i, wish, place);
-		if (!n)
+	for (; i < argc; i += option->words) {
+		for (option = option_list; option < end; option++)
+			if (is_word(argv[i], option->name))
+				break;
+		if (option == end || argc - i < option->words ||
+		    !(groups & ~wish->seen & option->group))
+			return refuse(ctx, SYNTAX);
+		wish->seen |= option->group;
+		if (option->group == PLACE)
+			wish->want.policy = option->policy;
+		if (option->read && !option->read(ctx, argv + i + 1, wish))
 			return false;
 	}
 	return true;
@@ -431,7 +403,7 @@ static int alloc(struct vk_ctx *ctx, struct vk_string **argv, int argc, struct w
 	*wish = (struct wish){ 0 };
 	if (!open_pool(&opened, ctx, argv, VK_READ | VK_WRITE) ||
 	    !want_number(ctx, argv[2], "size", &wish->want.size) ||
-	    !options(ctx, argv, argc, 3, wish, true))
+	    !options(ctx, argv, argc, 3, ~0u, wish))
 		return VK_OK;
 	if (!wish->want.size)
 		return reply_error(ctx, "ERR size is 0");
@@ -449,7 +421,7 @@ static int alloc(struct vk_ctx *ctx, struct vk_string **argv, int argc, struct w
 		/* Redis 7.0 stops if a retry has effects and then serves nobody. */
 		LATH_ASSERT(!retry || !opened.changed);
 		/* who waits counts on the timer, which a pool that was moved has at another name */
-		if (wish->blocks) {
+		if (wish->seen & BLOCK) {
 			((struct pool *)opened.value)->due = 0;
 			watch_leases(&opened, 1);
 		}
@@ -486,7 +458,7 @@ static int alloc_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 		return vk.WrongArity(ctx);
 	if (alloc(ctx, argv, argc, &wish, false) == VK_OK)
 		return VK_OK;
-	if (!wish.blocks ||
+	if (!(wish.seen & BLOCK) ||
 	    vk.GetContextFlags(ctx) & (VK_CTX_DENY_BLOCKING | VK_CTX_LUA | VK_CTX_MULTI))
 		return reply_no_room(ctx);
 	return wait_begin(ctx, argv[1], wish.block, alloc_again);
@@ -500,7 +472,7 @@ POOL_COMMAND(reserve, TO_WRITE, 4, ANY_NUMBER)
 	int ret;
 
 	if (!want_span(ctx, argv + 2, &wish.range.first, &wish.range.size) ||
-	    !options(ctx, argv, argc, 4, &wish, false))
+	    !options(ctx, argv, argc, 4, OWNER | LEASE, &wish))
 		return VK_OK;
 	end_leases(opened);
 	first = wish.range.first;
@@ -574,7 +546,7 @@ static int lease(struct opened *opened, struct vk_string **argv, int argc, bool 
 	if (argc == 5)
 		return vk.WrongArity(ctx);
 	if (argc == 6 && !is_word(argv[4], "OWNER"))
-		return reply_syntax(ctx);
+		return reply_error(ctx, SYNTAX);
 	if (!want_number(ctx, argv[2], "first", &first) ||
 	    !want_lease(ctx, argv[3], !absolute, &time))
 		return VK_OK;
@@ -646,10 +618,8 @@ static bool window_options(struct vk_ctx *ctx, struct vk_string **argv, int argc
 		} else if (is_word(argv[i], "LIMIT")) {
 			if (!want_limit(ctx, argv, argc, &i, &window->offset, &window->limit))
 				return false;
-		} else {
-			reply_syntax(ctx);
-			return false;
-		}
+		} else
+			return refuse(ctx, SYNTAX);
 	}
 	return true;
 }
