@@ -65,12 +65,14 @@ class Bench:
             raise RuntimeError(out)
         return float(out.splitlines()[-1].split('","')[1])
 
-    def pair(self, what, n, peer, ours, bar=None):
-        """Measures both commands in turn, several times; a row of medians."""
+    def pair(self, what, n, peer, ours, bar=None, fresh=False):
+        """Measures both commands in turn, several times; a row of medians. fresh: into keys that are not there."""
         figures = {"peer": [], "ours": [], "peer_rate": [], "ours_rate": []}
         for _ in range(self.rounds):
             for who, words in (("peer", peer), ("ours", ours)):
                 if words:
+                    if fresh:
+                        self.server("DEL", words[1])
                     usec, rate = self.usec(lambda words=words: self.throughput(n, *words), words[0])
                     figures[who].append(usec)
                     figures[f"{who}_rate"].append(rate)
@@ -129,15 +131,8 @@ class Bench:
     def maps(self):
         n = self.n
         key, member = "1__rand_int__", "m:__rand_int__"
-        bars = {"redis": 5, "valkey": 4.5}
-        figures = {"peer": [], "ours": [], "peer_rate": [], "ours_rate": []}
-        for _ in range(self.rounds):
-            for who, words in (("peer", ("ZADD", "z", key, member)), ("ours", ("LATH.MAP.SET", "m", key, "__rand_int__"))):
-                self.server("DEL", words[1])
-                usec, rate = self.usec(lambda words=words: self.throughput(n, *words), words[0])
-                figures[who].append(usec)
-                figures[f"{who}_rate"].append(rate)
-        self.add("insert", ("ZADD",), ("LATH.MAP.SET",), figures, bars[self.kind])
+        self.pair("insert", n, ("ZADD", "z", key, member), ("LATH.MAP.SET", "m", key, "__rand_int__"),
+                  {"redis": 5, "valkey": 4.5}[self.kind], fresh=True)
         self.server("DEL", "z", "m")
         self.fill(n, "ZADD", "z", lambda i: f"m:{i:012}")
         self.fill(n, "LATH.MAP.MSET", "m", lambda i: i)

@@ -13,11 +13,13 @@ One object belongs to one thread.
 import time
 
 import redis
-from redis.crc import key_slot
+from redis.backoff import NoBackoff
+from redis.cluster import ClusterNode, RedisCluster
+from redis.retry import Retry
 
-RETRY = (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError, redis.exceptions.ReadOnlyError,
-         redis.exceptions.ClusterDownError, redis.exceptions.MasterDownError, redis.exceptions.TryAgainError,
-         redis.exceptions.BusyLoadingError)
+AGAIN = tuple(getattr(redis.exceptions, f"{name}Error")
+              for name in ("Connection", "Timeout", "ReadOnly", "ClusterDown", "MasterDown", "TryAgain", "Ask")) + (
+                  redis.exceptions.RedisClusterException,)
 
 
 class NotDurable(Exception):
@@ -26,69 +28,33 @@ class NotDurable(Exception):
 
 class ShardedPool:
     def __init__(self, nodes, name, shards=16, replicas=1, wait_ms=1000, patience=30.0, timeout=2.0):
-        self.seeds = list(nodes)
+        self.nodes = list(nodes)
         self.keys = [f"{name}:{{{name}.{i}}}" for i in range(shards)]
         self.replicas, self.wait_ms, self.patience, self.timeout = replicas, wait_ms, patience, timeout
-        self.nodes = {}  # (host, port) -> connection
-        self.slots = []  # (first, last, (host, port))
+        self.cluster = None
         self.turn = 0
-
-    # ---- routing ----
-
-    def connection(self, node):
-        if node not in self.nodes:
-            self.nodes[node] = redis.Redis(host=node[0], port=node[1], socket_timeout=self.timeout, protocol=2, retry=None,
-                                           single_connection_client=True, decode_responses=False)
-        return self.nodes[node]
-
-    def forget(self, node):
-        connection = self.nodes.pop(node, None)
-        if connection:
-            connection.close()
-
-    def find_slots(self):
-        for node in [*{node for _, _, node in self.slots}, *self.seeds]:
-            try:
-                rows = self.connection(node).execute_command("CLUSTER SLOTS")
-            except redis.exceptions.RedisError:
-                self.forget(node)
-                continue
-            self.slots = [(row[0], row[1], (row[2][0].decode() or node[0], row[2][1])) for row in _rows(rows)]
-            return
-
-    def node_of(self, key):
-        slot = key_slot(key.encode())
-        for first, last, node in self.slots:
-            if first <= slot <= last:
-                return node
-        return None
 
     def run(self, key, *words, durable=False):
         """Runs a command on the primary that has the key now, until patience ends. durable: and WAITs, on the same connection."""
         end = time.monotonic() + self.patience
         while True:
-            node = self.node_of(key)
             try:
-                if node is None:
-                    raise redis.exceptions.ConnectionError("no node has the key's slot")
-                connection = self.connection(node)
-                reply = connection.execute_command(words[0], key, *words[1:])
-                if durable and self.replicas and connection.execute_command("WAIT", self.replicas, self.wait_ms) < self.replicas:
-                    raise NotDurable(words)
-                return reply
-            except redis.exceptions.MovedError as error:
-                last = error
-                self.slots = [(error.slot_id, error.slot_id, (error.host or node[0], error.port)), *self.slots]
-            except RETRY as error:
-                last = error
-                if node:
-                    self.forget(node)
+                if self.cluster is None:
+                    self.cluster = RedisCluster(startup_nodes=[ClusterNode(*node) for node in self.nodes], protocol=2,
+                                                socket_timeout=self.timeout, retry=Retry(NoBackoff(), 0))
+                node = self.cluster.get_node_from_key(key)
+                with self.cluster.get_redis_connection(node).client() as connection:
+                    reply = connection.execute_command(words[0], key, *words[1:])
+                    if durable and self.replicas and connection.execute_command("WAIT", self.replicas, self.wait_ms) < self.replicas:
+                        raise NotDurable(words)
+                    return reply
+            except AGAIN:
+                if time.monotonic() > end:
+                    raise
+                if self.cluster:
+                    self.cluster.close()  # its view of the cluster is old
+                self.cluster = None
                 time.sleep(0.1)
-            if time.monotonic() > end:
-                raise last
-            self.find_slots()
-
-    # ---- the pool ----
 
     def create(self, first, size):
         """Gives each shard its part of the numbers. Shards that exist stay as they are."""
@@ -133,10 +99,3 @@ class ShardedPool:
         for key in self.keys:
             for first, size, owner, _ in self.run(key, "LATH.POOL.RANGES"):
                 yield int(first), int(size), owner and owner.decode()
-
-
-def _rows(reply):
-    """CLUSTER SLOTS as the server sends it, or as redis-py parses it."""
-    if isinstance(reply, dict):
-        return [[first, last, [str(value["primary"][0]).encode(), value["primary"][1]]] for (first, last), value in reply.items()]
-    return reply

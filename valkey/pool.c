@@ -113,27 +113,28 @@ static bool link_owner(struct records *in, struct record *record)
 	return true;
 }
 
-static void unlink_owner(struct records *in, struct record *record)
+/* In the chain of an owner's hash, what led to a record leads to another one; NULL: to none. The
+ * block of the record may have gone. */
+static void relink_owner(struct records *in, struct bytes owner, const struct record *record,
+			 struct record *other)
 {
-	uint64_t hash = hash_bytes(owner_of(record)).low, chain = 0;
+	uint64_t hash = hash_bytes(owner).low, chain = 0;
 	struct record *at;
 
-	LATH_ASSERT(record->owned);
 	lath_small_get(&in->owners, hash, &chain);
 	LATH_ASSERT(chain); /* link_owner() put it there */
 	at = record_of(chain);
-	if (at == record) {
-		if (record->next)
-			set_value(&in->owners, hash, value_of(record->next));
-		else
-			erase(&in->owners, hash);
-		return;
+	if (at == record && other) {
+		set_value(&in->owners, hash, value_of(other));
+	} else if (at == record) {
+		erase(&in->owners, hash);
+	} else {
+		while (at->next != record) {
+			at = at->next;
+			LATH_ASSERT(at); /* the record is in the chain of its hash */
+		}
+		at->next = other;
 	}
-	while (at->next != record) {
-		at = at->next;
-		LATH_ASSERT(at); /* the record is in the chain of its hash */
-	}
-	at->next = record->next;
 }
 
 /* Takes a record out of those whose leases end when its own does. */
@@ -189,7 +190,7 @@ static void record_end(struct records *in, struct record *record)
 {
 	set_lease(in, record, 0);
 	if (record->owned)
-		unlink_owner(in, record);
+		relink_owner(in, owner_of(record), record, record->next);
 	LATH_ASSERT(record_size(record) <= in->bytes);
 	in->bytes -= record_size(record);
 	vk.Free(record);
@@ -354,9 +355,8 @@ int pool_add(struct pool *pool, uint64_t first, uint64_t size)
 /* Moves a record, and what points to it with it. */
 static void move_record(struct pool *pool, struct record *record, struct vk_defrag *ctx)
 {
-	struct record *moved = defrag_block(ctx, record), *at;
+	struct record *moved = defrag_block(ctx, record);
 	struct records *in = pool->records;
-	uint64_t hash, chain = 0;
 
 	if (moved == record)
 		return;
@@ -367,22 +367,8 @@ static void move_record(struct pool *pool, struct record *record, struct vk_defr
 		moved->sooner->later = moved;
 	else if (moved->expires)
 		set_value(&in->leases, moved->expires, value_of(moved));
-	if (!moved->owned)
-		return;
-	hash = hash_bytes(owner_of(moved)).low;
-	lath_small_get(&in->owners, hash, &chain);
-	LATH_ASSERT(chain);
-	at = record_of(chain);
-	/* the address is compared, the block behind it is gone */
-	if (at == record) {
-		set_value(&in->owners, hash, value_of(moved));
-		return;
-	}
-	while (at->next != record) {
-		at = at->next;
-		LATH_ASSERT(at);
-	}
-	at->next = moved;
+	if (moved->owned)
+		relink_owner(in, owner_of(moved), record, moved);
 }
 
 int pool_defragment(struct pool *pool, struct vk_defrag *ctx, uint64_t from)

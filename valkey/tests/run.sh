@@ -32,7 +32,7 @@ last_release() {
 	(cd "$directory" && cmake --preset valkey && cmake --build --preset valkey) >build/logs/valkey-last-release.log 2>&1
 }
 case ${1-} in
-serve) exec "$python" valkey/serve.py "${SERVER:-valkey}" "$PWD/$module" "${@:2}" ;;
+serve) exec "$python" -B valkey/tests/servers.py "${SERVER:-valkey}" "$PWD/$module" "${@:2}" ;;
 bench) exec "$python" -B valkey/bench.py "$module" --json build/results/valkey.json "${@:2}" ;;
 servers)
 	kinds=$(python3 -B valkey/tests/fetch_servers.py build/servers | paste -sd,)

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
-"""Starts and stops servers with the module, in their own directories."""
+"""Starts and stops servers with the module, in their own directories. servers.py KIND MODULE [ARGUMENTS] becomes one."""
 import os
 import pathlib
 import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -184,3 +185,9 @@ class Waiter(threading.Thread):
         got = self.answer()
         assert isinstance(got, int), got
         return got, self.seconds
+
+
+if __name__ == "__main__":
+    if sys.argv[1] not in ("valkey", "redis"):
+        sys.exit(f"no server {sys.argv[1]}: valkey or redis")
+    os.execv(program(sys.argv[1]), [f"{sys.argv[1]}-server", *sys.argv[3:], "--loadmodule", sys.argv[2]])

@@ -5,6 +5,7 @@ Retries and timers run outside of commands, where a server checks what a module 
 import os
 import re
 import socket
+import threading
 import time
 
 import pytest
@@ -448,3 +449,47 @@ def test_the_slot_of_a_pool_moves(pair, way):
     with pytest.raises(ResponseError):
         source("LATH.POOL.ALLOC", "p", 5)
     assert source("PING") and target("PING")
+
+
+def test_a_slot_moves_while_its_keys_are_written(pair):
+    """CLUSTER MIGRATESLOTS, Valkey 9.0 and later: the server that the slot moves to ends no lease by itself."""
+    source, target, slot, names = pair
+    if source.kind != "valkey":
+        pytest.skip("a server before Valkey 9.0 moves keys one by one")
+    pool, numbers, spans = "pool:{p}", "map:{p}", "interval:{p}"
+    run(source, f"DEL p; LATH.POOL.CREATE {pool} 0 {1 << 40}; LATH.INTERVAL.ADD {spans} 1 10 x")
+    source("LATH.MAP.MSET", numbers, *range(200000))
+    for i in range(500):
+        source("LATH.POOL.ALLOC", pool, i % 7 + 1, "OWNER", f"o{i}", "LEASE", 10**8)
+    stop, done = threading.Event(), [0]
+
+    def write():
+        """Leases of a moment, renewed one after the other."""
+        client = source.connect()
+        while not stop.is_set():
+            i = done[0] % 50
+            try:
+                client.execute_command("LATH.POOL.ALLOC", pool, 9, "OWNER", f"short {i}", "LEASE", 3)
+                client.execute_command("LATH.MAP.INCR", numbers, i)
+                client.execute_command("LATH.INTERVAL.ADD", spans, i, 1000 + done[0], "y")
+            except redis.exceptions.MovedError:
+                return
+            done[0] += 1
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        assert wait_for(lambda: done[0] > 100)
+        source("CLUSTER", "MIGRATESLOTS", "SLOTSRANGE", slot, slot, "NODE", names[1])
+        assert wait_for(lambda: target("CLUSTER", "COUNTKEYSINSLOT", slot) == 3 and not writer.is_alive(), 60)
+    finally:
+        stop.set()
+        writer.join()
+    assert target("INFO", "lathwork")["lathwork_leases_ended"] == 0, "that was the source's to decide"
+    assert {b"o%d" % i for i in range(500)} <= {owner for _, _, owner, _ in target("LATH.POOL.RANGES", pool)}
+    assert target("LATH.MAP.COUNT", numbers, "-", "+") == 100000 + 25
+    total = sum(int(value) for value in target("LATH.MAP.RANGE", numbers, 0, 49)[1::2])
+    assert total - sum(range(1, 50, 2)) in (done[0], done[0] + 1), "every increment that was acknowledged"
+    time.sleep(0.01)
+    assert target("LATH.POOL.ALLOC", pool, 1) is not None
+    assert not any(owner and owner.startswith(b"short") for _, _, owner, _ in target("LATH.POOL.RANGES", pool)), "leases end here from now on"
