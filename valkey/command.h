@@ -104,11 +104,6 @@ void replicate_call(struct opened *opened, const char *name, struct vk_string **
 /* Strings of the module's own, for commands that it sends. */
 struct vk_string *number_string(uint64_t number);
 void words_free(struct vk_string **words, size_t n);
-/* pool_type.c: the arguments behind the key with which LATH.POOL.RESERVE makes this range. Returns
- * how many. */
-#define RANGE_WORDS 6
-struct pool_range;
-size_t range_words(const struct pool_range *range, struct vk_string **words);
 
 /* ---- arguments ---- */
 

@@ -585,6 +585,23 @@ int pool_first_lease(const struct pool *pool, struct pool_range *range)
 	return 1;
 }
 
+size_t pool_words(const struct pool_range *range, struct vk_string **words)
+{
+	size_t n = 0;
+
+	words[n++] = number_string(range->first);
+	words[n++] = number_string(range->size);
+	if (range->owner.data) {
+		words[n++] = vk.CreateString(NULL, "OWNER", 5);
+		words[n++] = vk.CreateString(NULL, range->owner.data, range->owner.size);
+	}
+	if (range->expires) {
+		words[n++] = vk.CreateString(NULL, "LEASEAT", 7);
+		words[n++] = number_string(range->expires);
+	}
+	return n;
+}
+
 void pool_iter_begin(struct pool_iter *iter, const struct pool *pool, uint64_t from)
 {
 	struct lath_item item;

@@ -82,6 +82,11 @@ int pool_owner(const struct pool *pool, struct bytes owner, struct pool_range *r
 /* The range whose lease ends first. */
 int pool_first_lease(const struct pool *pool, struct pool_range *range);
 
+/* The arguments behind the key with which LATH.POOL.RESERVE makes this range. Returns how many. */
+#define RANGE_WORDS 6
+struct vk_string;
+size_t pool_words(const struct pool_range *range, struct vk_string **words);
+
 #define POOL_BATCH 256
 
 /* The ranges and what is between them, in order, from the one on that covers `from`. Between two

@@ -49,7 +49,7 @@ static bool over(const struct pool_range *range)
 static void replicate_reserve(struct opened *opened, const struct pool_range *range)
 {
 	struct vk_string *words[RANGE_WORDS];
-	size_t n = range_words(range, words);
+	size_t n = pool_words(range, words);
 
 	replicate(opened, "LATH.POOL.RESERVE", "sv", opened->name, words, n);
 	words_free(words, n);

@@ -100,23 +100,6 @@ static void *load(struct vk_io *rdb, int version)
 	return NULL;
 }
 
-size_t range_words(const struct pool_range *range, struct vk_string **words)
-{
-	size_t n = 0;
-
-	words[n++] = number_string(range->first);
-	words[n++] = number_string(range->size);
-	if (range->owner.data) {
-		words[n++] = vk.CreateString(NULL, "OWNER", 5);
-		words[n++] = vk.CreateString(NULL, range->owner.data, range->owner.size);
-	}
-	if (range->expires) {
-		words[n++] = vk.CreateString(NULL, "LEASEAT", 7);
-		words[n++] = number_string(range->expires);
-	}
-	return n;
-}
-
 static void emit_span(struct vk_io *aof, const char *command, struct vk_string *key, uint64_t first,
 		      uint64_t size)
 {
@@ -150,7 +133,7 @@ static void rewrite_spans(struct vk_io *aof, struct vk_string *key, const struct
 static void rewrite_range(struct vk_io *aof, struct vk_string *key, const struct pool_range *range)
 {
 	struct vk_string *words[RANGE_WORDS];
-	size_t n = range_words(range, words);
+	size_t n = pool_words(range, words);
 
 	vk.EmitAOF(aof, "LATH.POOL.RESERVE", "sv", key, words, n);
 	words_free(words, n);

@@ -172,17 +172,13 @@ static int stub_verbatim(struct vk_ctx *ctx)
 
 static const struct command *command_named(const char *name)
 {
-	size_t i;
+	const struct command *lists[] = { map_commands, pool_commands, interval_commands };
+	size_t n[] = { map_commands_count, pool_commands_count, interval_commands_count }, k, i;
 
-	for (i = 0; i < map_commands_count; i++)
-		if (!strcmp(map_commands[i].name, name))
-			return &map_commands[i];
-	for (i = 0; i < pool_commands_count; i++)
-		if (!strcmp(pool_commands[i].name, name))
-			return &pool_commands[i];
-	for (i = 0; i < interval_commands_count; i++)
-		if (!strcmp(interval_commands[i].name, name))
-			return &interval_commands[i];
+	for (k = 0; k < 3; k++)
+		for (i = 0; i < n[k]; i++)
+			if (!strcmp(lists[k][i].name, name))
+				return &lists[k][i];
 	MUST(!"a command of the module");
 	return NULL;
 }
@@ -832,18 +828,10 @@ static void draw_spans(struct words *w)
 
 static void one_command(void)
 {
+	static void (*const draws[])(struct words *words) = { draw_map, draw_pool, draw_spans };
 	struct words words = { 0 };
 
-	switch (below(3)) {
-	case 0:
-		draw_map(&words);
-		break;
-	case 1:
-		draw_pool(&words);
-		break;
-	default:
-		draw_spans(&words);
-	}
+	draws[below(3)](&words);
 	fail_in = below(4) ? 0 : 1 + (long)below(6);
 	run(&primary, &words);
 	fail_in = 0;
@@ -853,10 +841,8 @@ static void one_command(void)
 }
 
 /* DEL, which the servers replicate by themselves. */
-static void delete_key(void)
+static void delete_key(unsigned int i)
 {
-	unsigned int i = (unsigned int)below(KEYS);
-
 	running = NULL;
 	stub_delete(&primary.keys[i]);
 	now_running = &replica;
@@ -872,12 +858,8 @@ static void servers_end(void)
 	for (i = 0; i < CLIENTS; i++)
 		if (clients[i].data)
 			stub_unblock(&clients[i], NULL);
-	for (i = 0; i < KEYS; i++) {
-		stub_delete(&primary.keys[i]);
-		now_running = &replica;
-		stub_delete(&replica.keys[i]);
-		now_running = &primary;
-	}
+	for (i = 0; i < KEYS; i++)
+		delete_key(i);
 	clock_ms += 1ll << 40; /* timers end, as their keys have gone */
 	time_passes();
 	lath_rcu_single_step(1000000);
@@ -898,7 +880,7 @@ int main(int argc, char **argv)
 		if (below(5) == 0)
 			time_passes();
 		if (below(200) == 0)
-			delete_key();
+			delete_key((unsigned int)below(KEYS));
 		if (below(500) == 0)
 			rewritten();
 	}

@@ -13,8 +13,9 @@
 
 Any client will do that has execute_command() as redis-py and valkey-py do, of a cluster too. With a pipeline calls return the
 pipeline, and replies come as the server sends them. With an asynchronous client calls return what is to be awaited, scan(), keys(),
-values() and items() are for `async for`, and what has no place for an await (m[entry], entry in m, len(m)) raises TypeError. Keys of maps come back as int, float or bytes, by the kind of the map; values as bytes (or
-str, of a client with decode_responses). An object keeps nothing but the client and the key, so it may be shared as the client may.
+values() and items() are for `async for`, and what has no place for an await (m[entry], entry in m, len(m)) raises TypeError.
+Keys of maps come back as int, float or bytes, by the kind of the map; values as bytes (or str, of a client with
+decode_responses). An object keeps nothing but the client and the key, so it may be shared as the client may.
 """
 import inspect
 import struct
@@ -55,11 +56,18 @@ class _Key:
 
     @staticmethod
     async def _await(read, reply):
-        return read(await reply)
+        return read(await reply if inspect.isawaitable(reply) else reply)
+
+    def _asynchronous(self):
+        return inspect.iscoroutinefunction(self.client.execute_command)
 
     def _now(self, instead):
-        if inspect.iscoroutinefunction(self.client.execute_command):
+        if self._asynchronous():
             raise TypeError(f"the client is asynchronous: await {instead}")
+
+    def _known(self, reply):
+        """A reply that needs no command."""
+        return self._await(_same, reply) if self._asynchronous() else reply
 
 
 def _same(reply):
@@ -69,6 +77,10 @@ def _same(reply):
 def _int(reply):
     """Numbers from 2^63 on are strings in RESP2."""
     return None if reply is None else int(reply)
+
+
+def _options(**options):
+    return [word for name, value in options.items() if value is not None for word in (name, value)]
 
 
 def _limit(limit, offset):
@@ -107,7 +119,7 @@ class Map(_Key):
     def update(self, pairs):
         """Sets the entries of a mapping or of pairs, in one command. Returns how many are new."""
         words = [word for pair in (pairs.items() if hasattr(pairs, "items") else pairs) for word in pair]
-        return self._run(_same, "MSET", self.kind, *words) if words else 0
+        return self._run(_same, "MSET", self.kind, *words) if words else self._known(0)
 
     def get(self, entry, default=None):
         return self._run(lambda reply: default if reply is None else reply, "GET", entry)
@@ -115,7 +127,7 @@ class Map(_Key):
     def get_many(self, entries):
         """The values in order; None for an entry that is not there."""
         entries = list(entries)
-        return self._run(_same, "MGET", *entries) if entries else []
+        return self._run(_same, "MGET", *entries) if entries else self._known([])
 
     def delete(self, *entries):
         """Returns how many there were."""
@@ -185,14 +197,14 @@ class Map(_Key):
         return self._run(self._pairs, "POP", "MAX" if last else "MIN", count)
 
     def delete_range(self, min="-", max="+", limit=None):
-        return self._run(_same, "DELRANGE", min, max, *(() if limit is None else ("LIMIT", limit)))
+        return self._run(_same, "DELRANGE", min, max, *_options(LIMIT=limit))
 
     def scan(self, match=None, count=100):
         """Yields all pairs, `count` at a time, while others may change the map; not in a pipeline."""
         return self._scan(_same, match, count)
 
     def _scan(self, read, match=None, count=100):
-        words = (*(() if match is None else ("MATCH", match)), "COUNT", count)
+        words = _options(MATCH=match, COUNT=count)
         first = self._run(_same, "SCAN", "0", *words)
         return (self._scan_async if inspect.iscoroutine(first) else self._scan_now)(read, first, words)
 
@@ -274,26 +286,22 @@ class Pool(_Key):
     def alloc(self, size, align=None, owner=None, lease=None, within=None, place=None, block=None):
         """The first number of the range, or None: there is no room. lease, block: milliseconds; block 0 waits for ever.
         within: the lowest and the highest number. place: FIRST, LAST or BEST, or a pair of NEAR, NEXT or EXACT and a number."""
-        words = [] if align is None else ["ALIGN", align]
-        words += [] if place is None else [place] if isinstance(place, str) else list(place)
+        words = [] if place is None else [place] if isinstance(place, str) else list(place)
         words += [] if within is None else ["WITHIN", *within]
-        for name, value in (("OWNER", owner), ("LEASE", lease), ("BLOCK", block)):
-            words += [] if value is None else [name, value]
-        return self._run(_int, "ALLOC", size, *words)
+        return self._run(_int, "ALLOC", size, *words, *_options(ALIGN=align, OWNER=owner, LEASE=lease, BLOCK=block))
 
     def reserve(self, first, size, owner=None, lease=None):
-        words = [word for name, value in (("OWNER", owner), ("LEASE", lease)) if value is not None for word in (name, value)]
-        return self._run(_int, "RESERVE", first, size, *words)
+        return self._run(_int, "RESERVE", first, size, *_options(OWNER=owner, LEASE=lease))
 
     def free(self, first=None, owner=None):
         """A range that has an owner is freed only by its name."""
         if first is None and owner is None:
             raise ValueError("free() takes the first number of a range, its owner, or both")
-        return self._run(bool, "FREE", *(() if first is None else (first,)), *(() if owner is None else ("OWNER", owner)))
+        return self._run(bool, "FREE", *(() if first is None else (first,)), *_options(OWNER=owner))
 
     def lease(self, first, ms, owner=None):
         """Renews; False: the range is not there, or is not this owner's any longer."""
-        return self._run(bool, "LEASE", first, ms, *(() if owner is None else ("OWNER", owner)))
+        return self._run(bool, "LEASE", first, ms, *_options(OWNER=owner))
 
     def find(self, number):
         return self._run(self._range, "FIND", number)

@@ -113,6 +113,7 @@ async def asynchronous(port, protocol):
     assert await m.update((f"{i:03}", i) for i in range(250)) == 250 and await m.len() == 251
     pairs = await m.range()
     assert [pair async for pair in m.items()] == pairs and [entry async for entry in m] == [entry for entry, _ in pairs]
+    assert await m.update([]) == 0 and await m.get_many([]) == []
     assert [value async for value in m.values()] == [value for _, value in pairs] and (await m.packed(limit=1)) == [(b"000", 0)]
     assert await p.create(0, 10) is None and await p.alloc(4, owner="a") == 0 and (await p.stat())["free"] == 6
     assert await s.add(1, 5, "x") is True and await s.at(3) == [Interval(1, 5, b"x")] and await s.len() == 1

@@ -521,8 +521,14 @@ def test_watch(server):
 
 def test_out_of_memory(start):
     server = start(maxmemory="20mb", maxmemory_policy="noeviction")
+    server("LATH.POOL.CREATE", "p", 0, 10)
+    assert server("LATH.POOL.ALLOC", "p", 5, "OWNER", "a", "LEASE", 10**6) == 0
     with pytest.raises(ResponseError, match="used memory"):
         for i in range(10**6):
             server("LATH.MAP.SET", "m", i, "x" * 10000)
+    server("CONFIG", "SET", "maxmemory", 10**6)
+    with pytest.raises(ResponseError, match="used memory"):
+        server("LATH.POOL.ALLOC", "p", 5, "OWNER", "b")
+    assert server("LATH.POOL.LEASE", "p", 0, 2 * 10**6, "OWNER", "a") == 1, "as EXPIRE"
     assert server("LATH.MAP.GET", "m", 0) == b"x" * 10000
     assert server("LATH.MAP.DEL", "m", 0) == 1
