@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 """LATH.POOL.*: placement, owners, leases, blocking."""
-import threading
 import time
 
 import pytest
@@ -163,27 +162,6 @@ def test_leases_end_while_nobody_asks(form):
     stat = form("LATH.POOL.STAT", "p")
     assert dict(zip(stat[::2], stat[1::2])).items() >= {b"allocated": 16, b"free": 84, b"ranges": 3, b"leases": 1, b"largest-hole": 35}.items()
     assert holes(form, "p") == [(0, 10), (20, 10), (35, 35), (71, 29)]
-
-
-def test_blocking(form):
-    form("LATH.POOL.CREATE", "p", 0, 10)
-    form("LATH.POOL.ALLOC", "p", 10)
-    began = time.monotonic()
-    assert form("LATH.POOL.ALLOC", "p", 1, "BLOCK", 100) is None
-    assert time.monotonic() - began > 0.09
-    got = []
-    waiter = threading.Thread(target=lambda: got.append(
-        form.connect().execute_command("LATH.POOL.ALLOC", "p", 4, "ALIGN", 4, "OWNER", "w", "BLOCK", 20000)))
-    waiter.start()
-    while not int(form("INFO", "clients")["blocked_clients"]):
-        time.sleep(0.01)
-    assert form("LATH.POOL.FREE", "p", 0) == 1
-    waiter.join(20)
-    assert got == [0] and form("LATH.POOL.OWNER", "p", "w") == [0, 4, b"w", None]
-    pipe = form.client.pipeline(transaction=True)  # never blocks in a transaction
-    pipe.execute_command("LATH.POOL.ALLOC", "p", 100, "BLOCK", 0)
-    assert pipe.execute() == [None]
-    assert form("EVAL", "return redis.call('LATH.POOL.ALLOC', KEYS[1], 100, 'BLOCK', 0)", 1, "p") is None
 
 
 def test_clients_that_wait_are_woken(form):

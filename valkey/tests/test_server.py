@@ -233,18 +233,6 @@ def test_replica(start):
     assert len(keys)
 
 
-def test_what_a_client_waited_for_is_replicated(start):
-    primary = start()
-    replica = start(replicaof=["127.0.0.1", str(primary.port)])
-    assert wait_for(lambda: replica("INFO", "replication")["master_link_status"] == "up")
-    primary("LATH.POOL.CREATE", "p", 0, 10)
-    primary("LATH.POOL.ALLOC", "p", 10, "LEASE", 50)
-    assert primary("LATH.POOL.ALLOC", "p", 4, "OWNER", "waited", "BLOCK", 10000) == 0
-    assert primary("WAIT", 1, 10000) == 1
-    assert replica("LATH.POOL.RANGES", "p") == [[0, 4, b"waited", None]]
-    assert digests(replica) == digests(primary)
-
-
 def test_replicas_do_not_end_leases(start):
     primary = start()
     replica = start(replicaof=["127.0.0.1", str(primary.port)])
@@ -504,19 +492,6 @@ def test_events(server):
     server("CONFIG", "SET", "notify-keyspace-events", "")
     assert got == [(b"lath.map.set", b"m"), (b"lath.map.del", b"m"), (b"del", b"m"), (b"lath.pool.create", b"p"),
                    (b"lath.pool.alloc", b"p"), (b"lath.pool.free", b"p"), (b"lath.interval.add", b"i")]
-
-
-def test_watch(server):
-    one, other = server.connect(), server.connect()
-    server("LATH.MAP.SET", "m", 1, 1)
-    pipe = one.pipeline()
-    pipe.watch("m")
-    other.execute_command("LATH.MAP.SET", "m", 1, 2)
-    pipe.multi()
-    pipe.execute_command("LATH.MAP.SET", "m", 1, 3)
-    with pytest.raises(RedisError):
-        pipe.execute()
-    assert server("LATH.MAP.GET", "m", 1) == b"2"
 
 
 def test_out_of_memory(start):
