@@ -27,7 +27,7 @@ static struct lath_intervals *set_create(bool nodes)
 	struct lath_intervals *set =
 		server_memory.alloc(NULL, sizeof(*set), _Alignof(struct lath_intervals));
 
-	config.flags = LATH_SMALL_PAGES | (nodes ? LATH_NODE_EACH : 0);
+	config.flags = LATH_RANKS | LATH_SMALL_PAGES | (nodes ? LATH_NODE_EACH : 0);
 	config.rcu = &lath_rcu_single;
 	config.allocator = &server_memory;
 	if (set && lath_intervals_init(set, LATH_CLOSED, &config)) {
@@ -46,7 +46,9 @@ static void set_destroy(struct lath_intervals *set, lath_interval_fn each)
 /* ---- groups ---- */
 
 struct group {
+	struct group *next, **link; /* of the set */
 	struct map *members;
+	uint64_t first;
 	uint64_t end[2]; /* the lowest and the highest last number, as the set has them */
 	bool there[2];	 /* the set has them */
 };
@@ -57,11 +59,6 @@ enum { GROUP = 3, GROUP_HIGH = 4 };
 static struct group *group_of(word value)
 {
 	return (value & GROUP) == GROUP ? (struct group *)(uintptr_t)(value & ~7ull) : NULL;
-}
-
-static word group_value(const struct group *group, bool high)
-{
-	return (uintptr_t)group | GROUP | (high ? GROUP_HIGH : 0);
 }
 
 /* Is this the interval of a group at which the search does not look? */
@@ -112,12 +109,12 @@ static void member_bounds(struct members_iter *iter, const struct window *window
 		};
 }
 
-static void members_begin(struct members_iter *iter, const struct group *group, uint64_t first,
+static void members_begin(struct members_iter *iter, const struct group *group,
 			  const struct window *window)
 {
 	struct map_bound low, high;
 
-	iter->first = first;
+	iter->first = group->first;
 	member_bounds(iter, window, &low, &high);
 	map_iter_begin(&iter->map, group->members, &low, &high, false);
 }
@@ -149,9 +146,9 @@ static uint64_t count_members(const struct group *group, const struct window *wi
 }
 
 /* The member that ends first, or last. */
-static int end_member(const struct group *group, bool high, uint64_t first, struct found *found)
+static int end_member(const struct group *group, bool high, struct found *found)
 {
-	struct members_iter iter = { .first = first };
+	struct members_iter iter = { .first = group->first };
 
 	map_iter_begin(&iter.map, group->members, &map_lowest, &map_highest, high);
 	iter.map.most = 1;
@@ -169,31 +166,43 @@ static void group_free(struct group *group)
 	vk.Free(group);
 }
 
-/* Erases what the set has of a group. */
-static void erase_ends(struct intervals *set, struct group *group, uint64_t first)
+/* One of the two intervals that the set has of a group. */
+static struct lath_interval group_end(const struct group *group, bool high)
+{
+	return (struct lath_interval){ group->first, group->end[high],
+				       (uintptr_t)group | GROUP | (high ? GROUP_HIGH : 0) };
+}
+
+/* Takes a group out of the set, and frees it. */
+static void group_remove(struct intervals *set, struct group *group)
 {
 	int i;
 
-	for (i = 0; i < 2; i++)
+	for (i = 0; i < 2; i++) {
+		struct lath_interval end = group_end(group, i);
+
 		if (group->there[i])
-			lath_intervals_erase(set->body,
-					     &(struct lath_interval){ first, group->end[i],
-								      group_value(group, i) });
+			lath_intervals_erase(set->body, &end);
+	}
+	*group->link = group->next;
+	if (group->next)
+		group->next->link = group->link;
+	group_free(group);
 }
 
 /* The members have changed: the set has the two intervals that it is to have. false: no memory for
  * one, so the one before is there. */
-static bool move_ends(struct intervals *set, struct group *group, uint64_t first)
+static bool move_ends(struct intervals *set, struct group *group)
 {
 	bool done = true;
 	int i;
 
 	for (i = 0; i < 2; i++) {
-		struct lath_interval was = { first, group->end[i], group_value(group, i) }, is;
+		struct lath_interval was = group_end(group, i), is = was;
 		struct found found;
 
-		end_member(group, i, first, &found);
-		is = (struct lath_interval){ first, found.last, was.value };
+		end_member(group, i, &found);
+		is.end = found.last;
 		if (group->there[i] && is.end == was.end)
 			continue;
 		if (lath_intervals_insert(set->body, &is)) {
@@ -343,19 +352,21 @@ static uint64_t weight(const struct lath_interval *item, const struct window *wi
 uint64_t intervals_count(const struct intervals *set, uint64_t first, uint64_t last)
 {
 	struct window window = overlapping(first, last);
-	struct lath_interval items[CHUNK_LEAST];
+	const struct group *group;
+	struct lath_interval item;
 	struct items_iter iter;
 	uint64_t count = 0;
-	size_t n, i;
 
-	if (set->form != PACKED && !set->groups)
-		return lath_intervals_count_overlap(set->body, first, last);
 	items_begin(&iter, set, window);
-	do {
-		n = next_items(&iter, items, CHUNK_LEAST);
-		for (i = 0; i < n; i++)
-			count += weight(&items[i], &window);
-	} while (n == CHUNK_LEAST);
+	while (set->form == PACKED && next_item(&iter, &item))
+		count++;
+	if (set->form != PACKED)
+		count = lath_intervals_count_overlap(set->body, first, last);
+	/* members take the places of the two intervals that the set has of their group */
+	for (group = set->groups; group; group = group->next)
+		if (group->first <= last)
+			count += count_members(group, &window) - (group->end[0] >= first) -
+				 (group->end[1] >= first);
 	return count;
 }
 
@@ -399,7 +410,7 @@ static void skip_some(struct intervals_iter *iter)
 	if (!iter->skip)
 		return;
 	members = group_of(item->value)->members;
-	members_begin(&iter->members, group_of(item->value), item->first, &iter->rest);
+	members_begin(&iter->members, group_of(item->value), &iter->rest);
 	from = &iter->members.map.low;
 	n = map_size(members) - map_count(members, from, &map_highest) + iter->skip;
 	if (map_select(members, n, &entry))
@@ -479,8 +490,7 @@ int intervals_next(struct intervals_iter *iter, struct found *found)
 		}
 		iter->inside = !other_end(&iter->rest, item->value);
 		if (iter->inside)
-			members_begin(&iter->members, group_of(item->value), item->first,
-				      &iter->rest);
+			members_begin(&iter->members, group_of(item->value), &iter->rest);
 	}
 }
 
@@ -502,8 +512,7 @@ int intervals_nearest(const struct intervals *set, uint64_t point, struct found 
 	if (set->form != PACKED) {
 		lath_intervals_nearest(set->body, point, &item);
 		if (group_of(item.value))
-			return end_member(group_of(item.value), item.value & GROUP_HIGH, item.first,
-					  found);
+			return end_member(group_of(item.value), item.value & GROUP_HIGH, found);
 		show_item(&item, found, text);
 		return 1;
 	}
@@ -637,14 +646,17 @@ static struct group *group_create(struct intervals *set, struct map *members, ui
 			map_free(members);
 		return NULL;
 	}
-	*group = (struct group){ .members = members };
-	if (!move_ends(set, group, first)) {
-		erase_ends(set, group, first);
-		group_free(group);
+	*group = (struct group){
+		.next = set->groups, .link = &set->groups, .members = members, .first = first
+	};
+	if (group->next)
+		group->next->link = &group->next;
+	set->groups = group;
+	if (!move_ends(set, group)) {
+		group_remove(set, group);
 		return NULL;
 	}
 	set->owned += group_memory(group);
-	set->groups++;
 	return group;
 }
 
@@ -675,7 +687,7 @@ static bool become_group(struct intervals *set, struct place *place, uint64_t fi
 
 /* Adds the interval at this place to its group, or removes it; without members the group ends.
  * 0 | -ENOMEM */
-static int change_group(struct intervals *set, struct place *place, uint64_t first, bool add)
+static int change_group(struct intervals *set, struct place *place, bool add)
 {
 	struct group *group = place->group;
 	struct map *members = group->members;
@@ -687,15 +699,13 @@ static int change_group(struct intervals *set, struct place *place, uint64_t fir
 	else if (map_set(members, &place->key.key, value_make("", 0)) < 0)
 		ret = -ENOMEM;
 	if (!map_size(members)) {
-		erase_ends(set, group, first);
-		group_free(group);
-		set->groups--;
+		group_remove(set, group);
 		return 0;
 	}
 	/* an end that stays too far away, behind an erase, is where searches look for nothing */
-	if (!move_ends(set, group, first) && add && !ret) {
+	if (!move_ends(set, group) && add && !ret) {
 		map_erase(members, &place->key.key, NULL);
-		move_ends(set, group, first);
+		move_ends(set, group);
 		ret = -ENOMEM;
 	}
 	set->owned += group_memory(group);
@@ -729,7 +739,7 @@ int intervals_add(struct intervals *set, uint64_t first, uint64_t last, struct b
 	if (!prepare(set, &place, first, last, value))
 		return -ENOMEM;
 	if (place.group) {
-		ret = change_group(set, &place, first, true);
+		ret = change_group(set, &place, true);
 		set->count += !ret;
 		return ret ? ret : 1;
 	}
@@ -747,7 +757,7 @@ int intervals_remove(struct intervals *set, uint64_t first, uint64_t last, struc
 		return 0;
 	set->count--;
 	if (place.group) {
-		change_group(set, &place, first, false);
+		change_group(set, &place, false);
 		return 1;
 	}
 	there = place.alike[place.at];

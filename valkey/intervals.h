@@ -21,8 +21,8 @@
 struct intervals {
 	void *body; /* packed: a block of intervals; else the set */
 	uint64_t count;
-	uint64_t owned;	 /* bytes of values and of groups */
-	uint32_t groups; /* how many there are */
+	uint64_t owned; /* bytes of values and of groups */
+	struct group *groups;
 	uint8_t form;
 };
 

@@ -83,8 +83,8 @@ __attribute__((aligned(64)))
 typedef void (*lath_interval_fn)(void *arg, const struct lath_interval *interval);
 
 /* Make an empty set. config may be NULL; its layout is LATH_RANGES, and of its flags
- * LATH_HUGE_PAGES, LATH_SMALL_PAGES, LATH_NODE_EACH and LATH_GAPPED have their meaning for each
- * tree. 0 | -EINVAL | -ENOMEM */
+ * LATH_HUGE_PAGES, LATH_SMALL_PAGES, LATH_NODE_EACH, LATH_GAPPED and LATH_RANKS have their meaning
+ * for each tree. 0 | -EINVAL | -ENOMEM */
 LATH_API int lath_intervals_init(struct lath_intervals *set, enum lath_bounds bounds,
 				 const struct lath_config *config);
 /* End the set and free its memory. each, if not NULL, is called for every interval that is still
@@ -97,7 +97,9 @@ LATH_API int lath_intervals_insert(struct lath_intervals *set,
 /* Erase one interval with these bounds and this value: 0 | -ENOENT. Never allocates. */
 LATH_API int lath_intervals_erase(struct lath_intervals *set, const struct lath_interval *interval);
 
-/* Returns how many intervals have a key in common with the range; looks at each of them. */
+/* Returns how many intervals have a key in common with the range. Looks at each of them, or with
+ * LATH_RANKS at those alone that begin before it by at least the shortest and at most the longest
+ * length of their class; changes outdate counts as in lathwork/index.h. */
 LATH_API uint64_t lath_intervals_count_overlap(struct lath_intervals *set, uint64_t first,
 					       uint64_t end);
 /* Find an interval that covers point, or else one of those nearest to it; of one before and one
@@ -105,7 +107,7 @@ LATH_API uint64_t lath_intervals_count_overlap(struct lath_intervals *set, uint6
  * changes: none that is there during the whole call is nearer. */
 LATH_API int lath_intervals_nearest(struct lath_intervals *set, uint64_t point,
 				    struct lath_interval *found);
-/* Returns the number of intervals; reads every leaf. */
+/* Returns the number of intervals; reads every leaf, or with LATH_RANKS what has changed. */
 LATH_API uint64_t lath_intervals_count(struct lath_intervals *set);
 
 /* A search whose result may be of any length. It holds no resources and needs no end; it must not

@@ -73,9 +73,22 @@ static void one_first_key(void)
 
 int main(void)
 {
+	struct lath_config ranks = LATH_CONFIG_INIT;
 	struct lath_interval one = { 0, 0, 0 };
 	double all, few;
 
+	ranks.flags = LATH_RANKS;
+	assert(!lath_intervals_init(&set, LATH_HALF_OPEN, &ranks));
+	for (; one.value < N; one.value++) { /* four at each first key: lists too */
+		one.first = one.value / 4 * 40 + 1;
+		one.end = one.first + 8 + one.value % 4;
+		assert(!lath_intervals_insert(&set, &one));
+	}
+	all = cost(0, N * 10 + 20, N);
+	few = cost(41, 42, 4);
+	printf("cost_test: with ranks all %.2f us, four %.2f us\n", all * 1e6, few * 1e6);
+	assert(all < 20 * few);
+	lath_intervals_fini(&set, NULL, NULL);
 	assert(!lath_intervals_init(&set, LATH_HALF_OPEN, NULL));
 	for (one.value = 0; one.value < N; one.value++) {
 		one.first = one.value * 10 + 1;

@@ -87,6 +87,16 @@ static void ask(struct view *view, uint64_t *state)
 	struct lath_interval near;
 	size_t n;
 
+	if (!draw(state, 4)) {
+		n = (size_t)lath_intervals_count_overlap(&set, from, to);
+		look_after(view);
+		for (size_t i = 0; i < MARKED; i++)
+			n -= view->steady[i] && view->there[i] && intervals[i].first < to &&
+			     from < intervals[i].end;
+		if (n > MARKED)
+			FAULT("some at %" PRIu64 " were there and not counted\n", from);
+		return;
+	}
 	if (draw(state, 3)) {
 		n = search(found, 4 * MARKED, draw(state, 2), from, to);
 		look_after(view);
@@ -105,11 +115,13 @@ static void ask(struct view *view, uint64_t *state)
 
 int main(int argc, char **argv)
 {
+	struct lath_config config = LATH_CONFIG_INIT;
 	char report[200];
 	size_t left;
 
 	make_intervals();
-	MUST(!lath_intervals_init(&set, LATH_HALF_OPEN, NULL));
+	config.flags = LATH_RANKS;
+	MUST(!lath_intervals_init(&set, LATH_HALF_OPEN, &config));
 	left = run_marked(800000, argc, argv);
 	if (lath_intervals_verify(&set, report, sizeof(report)))
 		FAULT("%s\n", report);

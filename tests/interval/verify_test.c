@@ -38,8 +38,6 @@ static void check_refusals(void)
 
 	config.flags = LATH_HOLES;
 	assert(lath_intervals_init(&set, LATH_CLOSED, &config) == -EINVAL);
-	config.flags = LATH_RANKS;
-	assert(lath_intervals_init(&set, LATH_CLOSED, &config) == -EINVAL);
 	config.flags = LATH_HUGE_PAGES | LATH_SMALL_PAGES;
 	assert(lath_intervals_init(&set, LATH_CLOSED, &config) == -EINVAL);
 	config.flags = 0;

@@ -87,6 +87,34 @@ static void prefetch_classes(struct set *set, const struct want *want)
 	}
 }
 
+static size_t scan_place(struct set *set, struct tree *tree, const struct wide_query *query,
+			 struct lath_item *found, size_t max, struct position *at)
+{
+	/* the last tree of a class has lists: the third and further intervals with one first key */
+	if (at->place % PLACES == PLACES - 1)
+		return lath_interval_list_scan(tree, query, found, max, &at->from, &at->order);
+	return lath_wide_scan(tree, query, found, max, set->behind, &at->from);
+}
+
+/* Count what the query finds in a tree with ranks. What begins less than the shortest span of the
+ * class before query->low, or behind it, matches whatever its span is; the others are looked at. */
+static size_t count_place(struct set *set, struct tree *tree, struct wide_query query,
+			  struct position *at)
+{
+	u64 least = min(query.low, class_least(at->place / PLACES));
+	u64 from = max(query.from, query.low - least);
+	size_t n = 0;
+
+	LATH_ASSERT(tree->ranks && query.high == KEY_MAX);
+	if (from <= query.to)
+		n = (size_t)lath_index_count_range((struct lath_index *)(void *)tree, from,
+						   query.to);
+	if (from == query.from)
+		return n;
+	query.to = min(query.to, from - 1);
+	return n + scan_place(set, tree, &query, NULL, ~(size_t)0, at);
+}
+
 /* Search one tree. Returns as lath_wide_scan(). */
 static size_t search_place(struct set *set, struct tree *tree, const struct want *want,
 			   struct lath_item *found, size_t max, struct position *at)
@@ -100,10 +128,9 @@ static size_t search_place(struct set *set, struct tree *tree, const struct want
 		query.from = at->from;
 	if (query.from > query.to)
 		return 0;
-	/* the last tree of a class has lists: the third and further intervals with one first key */
-	if (at->place % PLACES == PLACES - 1)
-		return lath_interval_list_scan(tree, &query, found, max, &at->from, &at->order);
-	return lath_wide_scan(tree, &query, found, max, set->behind, &at->from);
+	if (!found && tree->ranks)
+		return count_place(set, tree, query, at);
+	return scan_place(set, tree, &query, found, max, at);
 }
 
 /* Find at most max intervals from *at on; found == NULL: count them. Returns their number. If it is

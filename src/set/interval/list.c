@@ -9,6 +9,7 @@
  * period. A writer that found an array which has been replaced since (`gone`) looks again.
  */
 #include "set/interval/set.h"
+#include "tree/watch/rank.h"
 
 #define LIST_LEAST 3u
 
@@ -93,7 +94,7 @@ static void put_element(struct list *list, u64 span, u64 value, u64 order)
 	WRITE_ONCE(element->span, span);
 	WRITE_ONCE(element->value, value);
 	WRITE_ONCE(element->order, order);
-	list->live++;
+	WRITE_ONCE(list->live, list->live + 1);
 	smp_store_release(&list->used, list->used + 1); /* pairs with copy_list */
 }
 
@@ -181,6 +182,8 @@ int lath_interval_list_insert(struct set *set, struct tree *tree, const struct l
 		lath_reader_enter(set->rcu);
 		if (lath_index_get((struct lath_index *)(void *)tree, item->key, &value)) {
 			ret = add_to(list_of(value), tree, item, &fresh, &room);
+			if (!ret && tree->ranks)
+				lath_count_weight_changed(tree, item->key);
 			lath_reader_exit(set->rcu);
 		} else {
 			lath_reader_exit(set->rcu);
@@ -226,7 +229,7 @@ static int erase_from(struct list *list, struct tree *tree, const struct lath_it
 	LATH_ASSERT(gone || list->live); /* an empty list is taken out of the tree at once */
 	if (element) {
 		WRITE_ONCE(element->order, 0);
-		list->live--;
+		WRITE_ONCE(list->live, list->live - 1);
 		while (list->first < list->used && !list->at[list->first].order)
 			WRITE_ONCE(list->first, list->first + 1);
 	}
@@ -256,6 +259,8 @@ int lath_interval_list_erase(struct set *set, struct tree *tree, const struct la
 			ret = erase_from(list_of(value), tree, item, &empty);
 		else
 			ret = -ENOENT;
+		if (!ret && !empty && tree->ranks)
+			lath_count_weight_changed(tree, item->key);
 		lath_reader_exit(set->rcu);
 		/* behind the section: a callback may run in it, and frees the list */
 		if (empty) {
@@ -363,6 +368,11 @@ bool lath_interval_list_true(const struct lath_item *entry, unsigned int class, 
 		live++;
 	}
 	return live && live == list->live;
+}
+
+u64 lath_interval_list_weight(u64 value)
+{
+	return READ_ONCE(list_of(value)->live);
 }
 
 void lath_interval_list_free(const struct lath_item *entry)

@@ -5,7 +5,7 @@
 #include "set/interval/set.h"
 #include "tree/call/config.h"
 
-#define KNOWN_FLAGS (LATH_HUGE_PAGES | LATH_SMALL_PAGES | LATH_NODE_EACH | LATH_GAPPED)
+#define KNOWN_FLAGS (LATH_HUGE_PAGES | LATH_SMALL_PAGES | LATH_NODE_EACH | LATH_GAPPED | LATH_RANKS)
 
 int lath_intervals_init(struct lath_intervals *public, enum lath_bounds bounds,
 			const struct lath_config *config)
@@ -41,11 +41,16 @@ static struct lath_index *new_tree(struct set *set, unsigned int place)
 {
 	struct lath_index *index = set_alloc(set, sizeof(*index));
 
+	if (!index)
+		return NULL;
 	/* the trees of the first places have a word per point, that of lists has none */
-	if (!index || !lath_tree_init(index, &set->config, place < PLACES - 1))
-		return index;
-	set_free(set, index, sizeof(*index));
-	return NULL;
+	if (lath_tree_init(index, &set->config, place < PLACES - 1)) {
+		set_free(set, index, sizeof(*index));
+		return NULL;
+	}
+	if (place == PLACES - 1 && set->config.flags & LATH_RANKS)
+		tree_of(index)->weight = lath_interval_list_weight;
+	return index;
 }
 
 /* Returns a tree of a class, made now if there is none; NULL: no memory. No lock held. */

@@ -138,6 +138,8 @@ int lath_interval_list_erase(struct set *set, struct tree *tree, const struct la
  */
 size_t lath_interval_list_scan(struct tree *tree, const struct wide_query *query,
 			       struct lath_item *found, size_t max, u64 *next, u64 *order);
+/* How many are in the list of this value of an entry, which lives. */
+u64 lath_interval_list_weight(u64 value);
 /* Is the list of this entry sound? Nobody writes. */
 bool lath_interval_list_true(const struct lath_item *entry, unsigned int class, u64 longest);
 /* Free the list of an entry: nobody else uses the set. */
