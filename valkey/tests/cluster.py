@@ -3,7 +3,6 @@
 import shutil
 import signal
 import subprocess
-import sys
 
 from proxy import Proxy
 from redis.crc import key_slot
@@ -91,7 +90,3 @@ def _text(reply):
     if isinstance(reply, dict):
         return "\r\n".join(f"{name}:{value}" for name, value in reply.items())
     return reply.decode() if isinstance(reply, bytes) else reply
-
-
-if __name__ == "__main__":
-    sys.exit(__doc__)

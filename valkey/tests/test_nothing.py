@@ -2,18 +2,13 @@
 """Write commands that do nothing leave no trace: transactions that watch the key succeed, nothing is replicated, written or
 announced, and copies in clients stay valid. Those that do something leave all of these traces."""
 from redis.exceptions import RedisError, WatchError
+from servers import commands
 
-
-def lines(text):
-    """Commands, as lists of words."""
-    return [line.split() for line in text.replace("\n", "|").split("|")]
-
-
-STATE = lines("""LATH.MAP.MSET m 1 a 2 b 3 9223372036854775807 | LATH.MAP.CREATE s STRINGS | LATH.MAP.SET s alice 1 | LATH.MAP.CREATE e
+STATE = commands("""LATH.MAP.MSET m 1 a 2 b 3 9223372036854775807 | LATH.MAP.CREATE s STRINGS | LATH.MAP.SET s alice 1 | LATH.MAP.CREATE e
 LATH.MAP.CREATE es STRINGS | SET text words | LATH.POOL.CREATE p 0 10 | LATH.POOL.RESERVE p 0 4 OWNER a
 LATH.POOL.CREATE full 0 4 | LATH.POOL.ALLOC full 4 | LATH.INTERVAL.ADD i 1 5 x""")
 
-NOTHING = lines("""MAP.SET m 1 z NX | MAP.SET m 9 z XX | MAP.SET none 9 z XX | MAP.SET none alice z XX | MAP.SET s alice 2 NX
+NOTHING = commands("""MAP.SET m 1 z NX | MAP.SET m 9 z XX | MAP.SET none 9 z XX | MAP.SET none alice z XX | MAP.SET s alice 2 NX
 MAP.SET s bob 2 XX | MAP.SET m word z | MAP.SET none word z | MAP.SET m 1 z STRINGS | MAP.SET s alice 1 NUMBERS
 MAP.SET none word z SIGNED | MAP.SET none 1e z FLOATS | MAP.SET none word z XX STRINGS | MAP.MSET m STRINGS word z
 MAP.MSET none FLOATS 1 z word z | MAP.INCR none 1.5 SIGNED | MAP.SET text 1 z | MAP.SET m 1 z ZX | MAP.MSET m 4 d word e
@@ -35,7 +30,7 @@ POOL.LEASEAT none 1 1 | INTERVAL.ADD i 1 5 x | INTERVAL.ADD i 1 5 x 1 5 x | INTE
 INTERVAL.ADDNX i 4 6 y | INTERVAL.ADDNX i 1 5 x | INTERVAL.ADDNX i 6 4 y | INTERVAL.REM i 1 5 y | INTERVAL.REM i 7 8 x 1 5 q
 INTERVAL.REM none 1 2 x | INTERVAL.REM text 1 2 x""")
 
-SOMETHING = lines("""MAP.SET m 1 z | MAP.SET m 9 z NX | MAP.SET none 9 z | MAP.SET none word z STRINGS | MAP.SET none -9 z SIGNED
+SOMETHING = commands("""MAP.SET m 1 z | MAP.SET m 9 z NX | MAP.SET none 9 z | MAP.SET none word z STRINGS | MAP.SET none -9 z SIGNED
 MAP.MSET none FLOATS -1.5 z 1e9 z | MAP.INCR none word STRINGS | MAP.SET m 1 z XX | MAP.SET s alice 1 | MAP.MSET m 1 z 4 d
 MAP.DEL m 77 1 | MAP.DEL s alice | MAP.INCR m 4 | MAP.INCR none 4 | MAP.CAS m 1 a z | MAP.CREATE none | MAP.POP m
 MAP.POP m MAX 9 | MAP.DELRANGE m 1 2 | POOL.CREATE none 0 10 | POOL.ADD p 20 10 | POOL.ALLOC p 6

@@ -2,6 +2,7 @@
 """Every number that a command takes: what is none, and the ends of what is one. `#` is the number."""
 import pytest
 from redis.exceptions import ResponseError
+from servers import commands
 
 TOP = 2**64 - 1
 NONE = ["-1", "-0", "+1", "1.0", "1e3", " 1", "1 ", "", "x", "nan", "inf", "-inf", "0x10", "1,5", "1\0", "\0", "١",
@@ -42,8 +43,8 @@ SIGNED = {
 
 def lines(table):
     for answers, text in table.items():
-        for line in text.replace("\n", "|").split("|"):
-            yield f"LATH.{line.strip()}".split(), answers
+        for words in commands(text):
+            yield [f"LATH.{words[0]}", *words[1:]], answers
 
 
 def prepare(server):

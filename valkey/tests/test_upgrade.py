@@ -5,7 +5,7 @@ import os
 
 import pytest
 import redis
-from servers import wait_for
+from servers import commands, wait_for
 
 OLD = os.environ.get("LATH_VALKEY_OLD", "")
 FILES = {"rdb": {"save": ["900", "1"]}, "aof": {"appendonly": "yes", "aof-use-rdb-preamble": "no"},
@@ -23,16 +23,15 @@ NEW = ("LATH.MAP.SET strange a b STRINGS", "LATH.MAP.SET below -5 b SIGNED", "LA
 
 
 def run(server, lines):
-    for line in lines.replace("\n", "|").split("|"):
-        server(*line.split())
+    for words in commands(lines):
+        server(*words)
 
 
 def fill(server, lines=PLAIN):
     run(server, lines)
-    for key, command in (("big", "LATH.MAP.MSET"), ("bigs", "LATH.MAP.MSET")):
-        if key == "bigs":
-            server("LATH.MAP.CREATE", key, "STRINGS")
-        server(command, key, *(word for i in range(5000) for word in (i * 3, f"value {i}")))
+    server("LATH.MAP.CREATE", "bigs", "STRINGS")
+    for key in ("big", "bigs"):
+        server("LATH.MAP.MSET", key, *(word for i in range(5000) for word in (i * 3, f"value {i}")))
     server("LATH.INTERVAL.ADD", "many", *(word for i in range(5000) for word in (i // 700, i // 700 + i % 9, f"v{i}")))
 
 
