@@ -26,13 +26,14 @@ def load(path):
     return module
 
 
+LAYERS = load(ROOT / "tools/check-layers")
 ARGUMENT = re.compile(r"[(,]\s*(\w+_\w+)(?=[,)])")
 
 
 def all_functions():
     """name -> (file, whether it is inline in a header, names of what it calls or hands to a call) of each function in C. A call
     through a table of functions is one of each function that a table has there."""
-    layers, found, table = load(ROOT / "tools/check-layers"), {}, {}
+    layers, found, table = LAYERS, {}, {}
     for file in (ROOT / "src").rglob("*.[ch]"):
         for entry, name in re.findall(r"\.(\w+) = (\w+)", file.read_text()):
             table.setdefault(entry, set()).add(name)
@@ -71,7 +72,7 @@ def reached(function, file, files):
 
 
 def defined(function, file):
-    source = (ROOT / file).read_text() if (ROOT / file).is_file() else ""
+    source = LAYERS.plain((ROOT / file).read_text()) if (ROOT / file).is_file() else ""
     return re.search(rf"^[a-z_][^;\n]*\b{function}\([^;]*?\)\n?\{{", source, re.M)
 
 
