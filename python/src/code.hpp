@@ -1,72 +1,111 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Codes: numbers of Python as 64-bit keys of an index, in their order.
+// Codes: keys and bounds as 64-bit numbers in their order.
 //
-//   integer   the number, sign bit flipped
+//   natural   the number, from 0 to 2^64 - 1
+//   integer   the number of 64 bits, sign bit flipped
 //   real      the bits of the double, in order
+//   other     what lathwork/bounds.py says: dates and addresses
 //
-// Keys of a map that are texts or bytes are records (map.hpp).
+// Exact ints and floats are coded here. Other numbers, limits that are not keys, dates and
+// addresses are for bounds.py, which also refuses what has no code.
 #pragma once
 
 #include "error.hpp"
 
-#include <cstdint>
+#include <lathwork/index.h>
+
+#include <cmath>
+#include <optional>
+#include <vector>
 
 namespace lathpy {
 
-enum class Kind : uint8_t { none, integer, real, text, bytes };
+enum class Kind : uint8_t { none, natural, integer, real, other, text, bytes };
+enum class Round { down = -1, exact, up };
 
 inline uint64_t integer_code(int64_t number) {
     return static_cast<uint64_t>(number) ^ (1ull << 63);
 }
-
 inline int64_t integer_of(uint64_t code) { return static_cast<int64_t>(code ^ (1ull << 63)); }
-
 uint64_t real_code(double number);
 double real_of(uint64_t code);
 
-// What a key compares as. `plain` is an int, float, str or bytes that stands for the key in every
-// comparison: the key itself if its class is one of these or derives from one and inherits its
-// comparisons, and what item() returns of a scalar of NumPy. Otherwise it is NULL. Looking may run
-// code of the key's class.
-struct KeyView {
-    explicit KeyView(PyObject* key);
+// The code of an exact int or float among those of a kind. Returns whether it has one: if not,
+// bounds.py knows more.
+inline bool fast_code(Kind kind, PyObject* key, uint64_t* code) {
+    int over = 0;
 
-    PyObject *key, *plain; // borrowed
-    bool exact; // key is of the type int, float, str or bytes itself
-    bool nan = false; // it is a number that is not equal to itself
-    nb::object made; // what plain refers to, if that is not the key
-};
-
-// The UTF-8 form of a str, or NULL if there is none. Throws std::bad_alloc.
-const char* utf8_of(PyObject* text, Py_ssize_t* size);
-
-// The function that compares objects of a type: equal for classes that inherit their comparisons.
-void* comparison_of(PyTypeObject* type);
-
-// The kind of a map whose first key this is; none: it can be no key.
-Kind kind_of(const KeyView& view);
-
-// The place of a number among codes of a kind.
-struct Code {
-    uint64_t code; // the number's own, or the least code above it
-    bool exact; // the number has that code
-    bool past; // no code is above it
-};
-Code encode(Kind kind, const KeyView& view);
+    if (kind == Kind::real && PyFloat_CheckExact(key)) {
+        *code = real_code(PyFloat_AsDouble(key));
+        return !std::isnan(PyFloat_AsDouble(key));
+    }
+    if (kind == Kind::none || kind > Kind::real || !PyLong_CheckExact(key))
+        return false;
+    int64_t number = PyLong_AsLongLongAndOverflow(key, &over);
+    if (kind == Kind::real) { // a double has it exactly
+        *code = real_code(static_cast<double>(number));
+        return !over && number >= -(1ll << 53) && number <= 1ll << 53;
+    }
+    *code = kind == Kind::natural ? static_cast<uint64_t>(number) : integer_code(number);
+    return !over && (kind == Kind::integer || number >= 0);
+}
 
 // The number of a code.
 nb::object decode(Kind kind, uint64_t code);
 
-[[noreturn]] inline void raise(PyObject* type, const char* text) {
-    PyErr_SetString(type, text);
-    throw nb::python_error();
-}
+// A function or a member of lathwork.bounds.
+nb::object bounds(const char* name);
 
-// Throws KeyError(key); of a tuple, too, the key is the one argument.
-[[noreturn]] inline void raise_key(nb::handle key) {
-    PyErr_SetObject(PyExc_KeyError, nb::make_tuple(key).ptr());
-    throw nb::python_error();
+struct Range {
+    uint64_t first, last;
+    uint64_t size() const { return last - first + 1; } // 0: 2^64
+};
+// The range itself. Throws OverflowError for one of 2^64 keys, which no item has.
+Range limited(Range range);
+
+// How the bounds of one container have codes. It does not change, so any thread may read it.
+class Codec {
+public:
+    Codec() = default;
+    explicit Codec(nb::object codec); // one of lathwork.bounds
+    static const Codec& naturals();
+
+    Kind kind() const { return of; }
+    const nb::object& python() const { return codec; }
+    // The code of a key. exact: throws TypeError or OverflowError if there is none with its value.
+    // Throws for what does not belong to the kind, ValueError for NaN.
+    uint64_t code(nb::handle key, Round round) const;
+    std::vector<uint64_t> codes(nb::handle given) const; // below the keys of a sequence or an array
+    // The codes of the keys [start, stop). None is not a limit, after(key) the place behind a key.
+    // Not exact: the codes of all keys that a key between has. Throws as code().
+    std::optional<Range> some(nb::handle start, nb::handle stop, Round round) const;
+    // As some(). Throws ValueError for an empty range.
+    Range range(nb::handle start, nb::handle stop, Round round) const;
+    nb::object key(uint64_t code) const;
+    nb::object stop(const lath_item& item) const; // of a range; None: it has the greatest key
+
+private:
+    nb::object codec;
+    Kind of = Kind::none;
+    uint64_t most = ~0ull; // the greatest code of a key
+};
+
+// A number from 0 to 2^64 - 1. Throws TypeError or OverflowError.
+inline uint64_t key_of(nb::handle number) { return uint64_of(number, "a key"); }
+// A range of such numbers, the end of which may be 2^64. Throws ValueError for an empty one.
+inline Range any_range_of(nb::handle start, nb::handle stop) {
+    for (nb::handle bound : {start, stop})
+        if (!PyIndex_Check(bound.ptr()))
+            key_of(bound); // throws
+    return Codec::naturals().range(start, stop, Round::exact);
 }
+inline Range range_of(nb::handle start, nb::handle stop) {
+    return limited(any_range_of(start, stop));
+}
+inline nb::object number_of_key(uint64_t key) {
+    return nb::steal(PyLong_FromUnsignedLongLong(key));
+}
+inline nb::object stop_of(const lath_item& item) { return Codec::naturals().stop(item); }
 
 } // namespace lathpy

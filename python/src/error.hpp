@@ -35,6 +35,17 @@ inline int64_t must(int64_t ret, const char* where, std::initializer_list<Meanin
     return ret;
 }
 
+[[noreturn]] inline void raise(PyObject* type, const char* text) {
+    PyErr_SetString(type, text);
+    throw nb::python_error();
+}
+
+// Throws KeyError(key); of a tuple, too, the key is the one argument.
+[[noreturn]] inline void raise_key(nb::handle key) {
+    PyErr_SetObject(PyExc_KeyError, nb::make_tuple(key).ptr());
+    throw nb::python_error();
+}
+
 // A planted error, for tests: a call of the library whose name begins with `call` is not made, but
 // returns `error`, after `after` calls that are made.
 struct Plan {

@@ -27,28 +27,23 @@ inline nb::object shown(Pair&& item, What what) {
 }
 
 // A walk has next(), which moves to the next item and returns it with references, or nothing at the
-// end; and shown(), which makes an object of such an item, needs no lock and may run other code. A
-// copy of it goes on by itself. left(), if it has that, is the number of items to come.
+// end; shown(), which makes an object of such an item, needs no lock and may run other code; and
+// left(), the number of items to come.
 template <class Walk>
 struct Iterator {
     nb::object owner; // the container, until the end
     Walk walk;
 };
 
-// The container of an iterator, which may be at its end: then none.
-template <class Walk>
-nb::object owner_of(PyObject* self) {
-    auto& iterator = self_of<Iterator<Walk>>(self);
-    Locked lock(self);
-
-    return iterator.owner;
-}
-
 template <class Walk>
 PyObject* iterator_next(PyObject* self) {
     return guarded(static_cast<PyObject*>(nullptr), [&]() -> PyObject* {
         auto& iterator = self_of<Iterator<Walk>>(self);
-        nb::object owner = owner_of<Walk>(self), end; // dropped last, without the locks
+        nb::object owner, end; // dropped last, without the locks
+        {
+            Locked own(self);
+            owner = iterator.owner;
+        }
         if (!owner.is_valid())
             return nullptr;
         BothLocked lock(self, owner);
@@ -58,33 +53,6 @@ PyObject* iterator_next(PyObject* self) {
         end = std::move(iterator.owner);
         return nullptr;
     });
-}
-
-// Returns what copy and pickle need: iter, and a list of the items to come. The iterator does not
-// move.
-template <class Walk>
-nb::object iterator_reduce(nb::pointer_and_handle<Iterator<Walk>> self) {
-    Iterator<Walk>& iterator = *self.p;
-    std::vector<typename decltype(iterator.walk.next())::value_type> items;
-    nb::object owner = owner_of<Walk>(self.h.ptr());
-    nb::list list;
-
-    if (owner.is_valid()) {
-        BothLocked lock(self.h, owner);
-        if (iterator.owner.is_valid()) {
-            Walk walk = iterator.walk;
-            while (auto item = walk.next())
-                items.push_back(std::move(*item));
-        }
-    }
-    for (auto& item : items)
-        list.append(iterator.walk.shown(std::move(item)));
-    return nb::make_tuple(nb::module_::import_("builtins").attr("iter"), nb::make_tuple(list));
-}
-
-inline PyObject* iterator_self(PyObject* self) {
-    Py_INCREF(self);
-    return self;
 }
 
 template <class Walk>
@@ -105,7 +73,7 @@ int iterator_clear(PyObject* self) {
 template <class Walk>
 void bind_iterator(nb::module_& module, const char* name) {
     static PyType_Slot slots[] = {
-        {Py_tp_iter, reinterpret_cast<void*>(iterator_self)},
+        {Py_tp_iter, reinterpret_cast<void*>(PyObject_SelfIter)},
         {Py_tp_iternext, reinterpret_cast<void*>(iterator_next<Walk>)},
         {Py_tp_traverse, reinterpret_cast<void*>(iterator_traverse<Walk>)},
         {Py_tp_clear, reinterpret_cast<void*>(iterator_clear<Walk>)},
@@ -113,10 +81,7 @@ void bind_iterator(nb::module_& module, const char* name) {
     };
     LockedClass<Iterator<Walk>> iterator(module, name, nb::type_slots(slots));
 
-    if constexpr (requires(const Walk& walk) { walk.left(); })
-        iterator.def("__length_hint__",
-                     [](const Iterator<Walk>& self) { return self.walk.left(); });
-    iterator.def_unlocked("__reduce__", iterator_reduce<Walk>);
+    iterator.def("__length_hint__", [](const Iterator<Walk>& self) { return self.walk.left(); });
     iterator.attr("__module__") = "lathwork"; // what an iterator prints
 }
 

@@ -106,27 +106,6 @@ PyObject* iterator_next(PyObject* self) {
     });
 }
 
-// For copy and pickle: iter, and a list of the items to come. The iterator does not move.
-nb::object iterator_reduce(PyObject* self) {
-    auto* iterator = reinterpret_cast<ListIterator*>(self);
-    std::vector<nb::object> items;
-    nb::list list;
-
-    {
-        Locked own(self);
-        nb::object owner = nb::borrow(iterator->owner);
-        if (owner.is_valid()) {
-            BothLocked lock(self, owner);
-            ListIterator copy = *iterator;
-            while (PyObject* item = copy.owner ? step(&copy) : nullptr)
-                items.push_back(nb::borrow(item));
-        }
-    }
-    for (nb::object& item : items)
-        list.append(nb::steal(show(iterator, item)));
-    return nb::make_tuple(nb::module_::import_("builtins").attr("iter"), nb::make_tuple(list));
-}
-
 size_t iterator_hint(PyObject* self) { return reinterpret_cast<ListIterator*>(self)->to_come(); }
 
 int iterator_traverse(PyObject* self, visitproc visit, void* arg) {
@@ -156,7 +135,6 @@ void iterator_dealloc(PyObject* self) {
 
 PyMethodDef iterator_methods[] = {
     method<"__length_hint__($self)\n--\n\n", iterator_hint>(),
-    method<"__reduce__($self)\n--\n\n", iterator_reduce>(),
     {nullptr, nullptr, 0, nullptr},
 };
 

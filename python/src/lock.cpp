@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
 // What RangeLocks and Hold are built on: lathwork/range_lock.h. A call that waits releases the GIL.
-#include "method.hpp"
+#include "code.hpp"
 #include "modules.hpp"
-#include "range_key.hpp"
 
 #include <lathwork/range_lock.h>
 
@@ -177,30 +176,6 @@ private:
     lath_range_hold hold;
 };
 
-nb::list ranges(PyObject* self) { return self_of<Locks>(self).ranges(); }
-
-void unlock(PyObject* self) { self_of<Hold>(self).unlock(); }
-
-void downgrade(PyObject* self) { self_of<Hold>(self).downgrade(); }
-
-PyMethodDef locks_methods[] = {
-    method<"ranges($self)\n--\n\nThe list of the ranges that are held or waited for, (start, stop, "
-           "shared, waits).",
-           ranges>(),
-    {nullptr, nullptr, 0, nullptr},
-};
-
-PyMethodDef hold_methods[] = {
-    method<"unlock($self)\n--\n\nLet others have the range. RuntimeError if it is not held.",
-           unlock>(),
-    method<"downgrade($self)\n--\n\nMake the range shared, without an instant between the two.",
-           downgrade>(),
-    {nullptr, nullptr, 0, nullptr},
-};
-
-PyType_Slot locks_slots[] = {{Py_tp_methods, locks_methods}, {0, nullptr}};
-PyType_Slot hold_slots[] = {{Py_tp_methods, hold_methods}, {0, nullptr}};
-
 } // namespace
 
 void bind_locks(nb::module_& module) {
@@ -210,7 +185,7 @@ void bind_locks(nb::module_& module) {
                                          "The thread would wait for itself, through others.",
                                          PyExc_RuntimeError, nullptr);
     module.attr("Deadlock") = nb::handle(deadlock);
-    nb::class_<Locks>(module, "Locks", nb::type_slots(locks_slots), nb::is_weak_referenceable())
+    nb::class_<Locks>(module, "Locks", nb::is_weak_referenceable())
         .def(
             "__init__",
             [](nb::pointer_and_handle<Locks> self, nb::handle usual, bool deadlocks) {
@@ -218,8 +193,9 @@ void bind_locks(nb::module_& module) {
                 once(self.h);
                 new (self.p) Locks(size, deadlocks);
             },
-            any, nb::arg());
-    nb::class_<Hold>(module, "Held", nb::type_slots(hold_slots), nb::is_weak_referenceable())
+            any, nb::arg())
+        .def("_ranges", &Locks::ranges);
+    nb::class_<Hold>(module, "Held", nb::is_weak_referenceable())
         .def(
             "__init__",
             [](nb::pointer_and_handle<Hold> self, nb::pointer_and_handle<Locks> locks,
@@ -228,6 +204,8 @@ void bind_locks(nb::module_& module) {
                 new (self.p) Hold(locks, start, stop, shared);
             },
             any, any, any, nb::arg())
+        .def("_unlock", &Hold::unlock)
+        .def("_downgrade", &Hold::downgrade)
         .def("_lock", &Hold::lock)
         .def("_resize", &Hold::resize, any, any, nb::arg())
         .def_prop_ro("held", &Hold::held, "Whether the range is held.")

@@ -1,43 +1,41 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-#include "map.hpp"
+//
+// The type Map of lathwork._core: an index of the library's, from keys to words of values.
+//
+//   integer, real   lathwork/index.h, from codes (code.hpp) to words
+//   text, bytes     lathwork/bytes.h, of records: a word and the bytes of the key
+//
+// A word is a value: an object, or an integer of 62 bits in place. Keys are not kept as objects, so
+// no comparison runs code of the caller's. Such code may run in a conversion, which is before
+// anything is looked for, and in a finalizer, when a change is complete (release()).
+//
+// All calls hold the GIL, or where there is none the lock of the object (visit.hpp); get() needs
+// neither. Look-ups of arrays release it while they work on the index (turn.hpp): meanwhile changes
+// wait (writing()).
+#include "array.hpp"
+#include "code.hpp"
+#include "held.hpp"
+#include "iterator.hpp"
 #include "memory.hpp"
+#include "method.hpp"
+#include "modules.hpp"
+#include "turn.hpp"
+#include "visit.hpp"
+
+#include <lathwork/bytes.h>
+#include <lathwork/index.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
-#include <cmath>
 #include <cstring>
 #include <new>
 #include <optional>
+#include <string_view>
+#include <vector>
 
 namespace lathpy {
-
-namespace {
-
-bool is_text(Kind kind) { return kind == Kind::text || kind == Kind::bytes; }
-
-// For lath_bytes: where the key of a record is.
-void key_of_record(void*, uint64_t value, lath_bytes_key* key) {
-    const auto* record = reinterpret_cast<const Record*>(value);
-
-    key->data = record->data;
-    key->size = record->size;
-}
-
-lath_bytes_key bytes_key(std::string_view bytes) { return {bytes.data(), bytes.size(), 0}; }
-
-Record* make_record(std::string_view bytes, Word word) {
-    if (bytes.size() > LATH_BYTES_SIZE_MAX)
-        raise(PyExc_ValueError, "a key is too long");
-    void* block = PyMem_Malloc(sizeof(Record) + bytes.size());
-    if (!block)
-        throw std::bad_alloc();
-    auto* record = new (block) Record{word, static_cast<uint32_t>(bytes.size())};
-    std::memcpy(record->data, bytes.data(), bytes.size());
-    return record;
-}
-
-} // namespace
 
 void sort_by_code(std::vector<lath_item>& items) {
     constexpr unsigned bits = 11, digits = (64 + bits - 1) / bits;
@@ -65,45 +63,176 @@ void sort_by_code(std::vector<lath_item>& items) {
     }
 }
 
-// Numbers of both types have a place in the order of either.
+namespace {
+
+bool is_text(Kind kind) { return kind == Kind::text || kind == Kind::bytes; }
+
+// The int, float, str or bytes that a key compares as, or none. May run code of its class.
+nb::object plain_of(PyObject* key) {
+    PyTypeObject* type = Py_TYPE(key);
+
+    if (type == &PyLong_Type || type == &PyFloat_Type || type == &PyUnicode_Type ||
+        type == &PyBytes_Type)
+        return nb::borrow(key);
+    return bounds("plain")(nb::handle(key));
+}
+
+// The kind of a map whose first key this is.
+Kind kind_of(PyObject* plain) {
+    return PyLong_Check(plain)      ? Kind::integer
+           : PyFloat_Check(plain)   ? Kind::real
+           : PyUnicode_Check(plain) ? Kind::text
+           : PyBytes_Check(plain)   ? Kind::bytes
+                                    : Kind::none;
+}
+
+// A key of Python's as a map of a kind has it.
+struct MapKey {
+    // same: a key of the map may be equal to it. between: none is, `code` is the least above it, or
+    // with `past` there is none. none: it has no place in the order.
+    enum Fit { same, between, none } fit = none;
+    Kind kind;
+    uint64_t code = 0;
+    bool past = false;
+    std::string_view bytes;
+    nb::object held; // what has the bytes
+
+    MapKey(Kind kind, PyObject* key);
+};
+
 MapKey::MapKey(Kind kind, PyObject* key) : kind(kind) {
-    KeyView view(key);
     Py_ssize_t size;
     char* data;
 
-    if (!view.plain || view.nan)
-        return;
-    held = nb::borrow(view.plain);
-    if (PyUnicode_Check(view.plain) && kind == Kind::text) {
-        if (const char* form = utf8_of(view.plain, &size)) {
-            bytes = {form, static_cast<size_t>(size)};
-        } else { // lone surrogates
-            held = nb::steal(PyUnicode_AsEncodedString(view.plain, "utf-8", "surrogatepass"));
-            if (!held.is_valid())
-                throw nb::python_error();
-            bytes = {PyBytes_AsString(held.ptr()), static_cast<size_t>(PyBytes_Size(held.ptr()))};
-        }
+    if (fast_code(kind, key, &code)) {
         fit = same;
-    } else if (PyBytes_Check(view.plain) && kind == Kind::bytes) {
-        if (PyBytes_AsStringAndSize(view.plain, &data, &size))
+        return;
+    }
+    held = plain_of(key);
+    PyObject* plain = held.ptr();
+    if (PyUnicode_Check(plain) && kind == Kind::text) {
+        const char* form = PyUnicode_AsUTF8AndSize(plain, &size);
+        if (!form) { // lone surrogates, or no memory
+            PyErr_Clear();
+            held = nb::steal(PyUnicode_AsEncodedString(plain, "utf-8", "surrogatepass"));
+            if (!held.is_valid() || PyBytes_AsStringAndSize(held.ptr(), &data, &size))
+                throw nb::python_error();
+            form = data;
+        }
+        bytes = {form, static_cast<size_t>(size)};
+        fit = same;
+    } else if (PyBytes_Check(plain) && kind == Kind::bytes) {
+        if (PyBytes_AsStringAndSize(plain, &data, &size))
             throw nb::python_error();
         bytes = {data, static_cast<size_t>(size)};
         fit = same;
-    } else if ((PyLong_Check(view.plain) || PyFloat_Check(view.plain)) &&
-               (kind == Kind::integer || kind == Kind::real)) {
-        Code there = encode(kind, view);
-        code = there.code;
-        fit = there.exact ? same : between;
-        past = there.past;
+    } else if ((PyLong_Check(plain) || PyFloat_Check(plain)) && !is_text(kind)) {
+        // Numbers of both types have a place in the order of either.
+        nb::object next = bounds("place")(kind == Kind::real, held);
+        past = next.is_none();
+        fit = past || !nb::object(next[1]).is_none() ? between : none; // none: NaN
+        if (!past && fit == between && fast_code(kind, nb::object(next[0]).ptr(), &code))
+            fit = nb::cast<bool>(next[1]) ? same : between;
     }
 }
 
 // ---- the index ----
 
-struct Map::Store {
-    explicit Store(Kind kind) : kind(kind) {
+// A key of a text or of bytes, and its value.
+struct Record {
+    std::atomic<Word> value;
+    uint32_t size;
+    char data[];
+
+    std::string_view key() const { return {data, size}; }
+    static Record* make(std::string_view bytes) {
+        if (bytes.size() > LATH_BYTES_SIZE_MAX)
+            raise(PyExc_ValueError, "a key is too long");
+        void* block = PyMem_Malloc(sizeof(Record) + bytes.size());
+        if (!block)
+            throw std::bad_alloc();
+        auto* record = new (block) Record{no_value, static_cast<uint32_t>(bytes.size())};
+        std::memcpy(record->data, bytes.data(), bytes.size());
+        return record;
+    }
+    // For lath_bytes: where the key is.
+    static void key_at(void*, uint64_t value, lath_bytes_key* key) {
+        const auto* record = reinterpret_cast<const Record*>(value);
+        key->data = record->data;
+        key->size = record->size;
+    }
+};
+
+// An item as it was found.
+struct Cell {
+    uint64_t code = 0;
+    Word word = 0;
+    Record* record = nullptr;
+
+    static Cell of(uint64_t value) {
+        auto* record = reinterpret_cast<Record*>(value);
+        return {0, record->value.load(std::memory_order_acquire), record};
+    }
+    lath_bytes_key key() const { return {record->data, record->size, 0}; }
+};
+
+// Items to be added. It owns their references and records.
+struct Items {
+    Kind kind = Kind::none;
+    std::vector<lath_item> items; // the key of a text or of bytes is the address of its record
+
+    Items() = default;
+    Items(const Items&) = delete;
+    Items& operator=(const Items&) = delete;
+    ~Items() {
+        for (size_t i = 0; i < items.size(); i++) {
+            Cell gone = cell(i);
+            PyMem_Free(gone.record);
+            if (is_object(gone.word))
+                Py_DECREF(object_of(gone.word));
+        }
+    }
+    Cell cell(size_t at) const {
+        return is_text(kind) ? Cell::of(items[at].key)
+                             : Cell{items[at].key, items[at].value, nullptr};
+    }
+    void gather(PyObject* key, PyObject* value);
+};
+
+// Throws for a key of another kind.
+void Items::gather(PyObject* key, PyObject* value) {
+    if (kind == Kind::none)
+        kind = kind_of(plain_of(key).ptr());
+    MapKey made(kind, key);
+    if (made.fit == MapKey::same) {
+        items.reserve(items.size() + 1 > items.capacity() ? 2 * items.size() + 1 : 0);
+        if (is_text(kind)) {
+            Record* record = Record::make(made.bytes);
+            record->value = pack(value);
+            items.push_back({reinterpret_cast<uint64_t>(record), 1, 0});
+        } else {
+            items.push_back({made.code, 1, pack(value)});
+        }
+        return;
+    }
+    if (PyFloat_Check(made.held.ptr()) && std::isnan(PyFloat_AsDouble(made.held.ptr())))
+        raise(PyExc_ValueError, "NaN has no place in an order");
+    const char* kinds = kind == Kind::integer ? "int"
+                        : kind == Kind::real  ? "float"
+                        : kind == Kind::text  ? "str"
+                        : kind == Kind::bytes ? "bytes"
+                                              : "int, float, str or bytes";
+    if (made.fit == MapKey::between && PyLong_Check(made.held.ptr()))
+        PyErr_Format(PyExc_OverflowError, "%R is beyond the keys of the map", key);
+    else
+        PyErr_Format(PyExc_TypeError, "%R cannot be a key: those of the map are %s", key, kinds);
+    throw nb::python_error();
+}
+
+struct Index {
+    explicit Index(Kind kind) : kind(kind) {
         lath_config config = index_config();
-        lath_bytes_records records = {key_of_record, nullptr, 0};
+        lath_bytes_records records = {Record::key_at, nullptr, 0};
 
         config.flags = LATH_RANKS | LATH_GAPPED;
         if (is_text(kind)) {
@@ -113,29 +242,57 @@ struct Map::Store {
             must(LATH_CORE(lath_index_init(&numbers, &config)), "lath_index_init");
         }
     }
-    ~Store() {
+    ~Index() {
         if (is_text(kind))
-            lath_bytes_fini(&texts, nullptr, nullptr);
+            lath_bytes_fini(
+                &texts, [](void*, uint64_t record) { PyMem_Free(reinterpret_cast<void*>(record)); },
+                nullptr);
         else
             lath_index_fini(&numbers, nullptr, nullptr);
     }
+    Index(const Index&) = delete;
+    Index& operator=(const Index&) = delete;
+
     // The item with this key. Returns whether it is there.
     bool get(const MapKey& key, Cell* cell) {
         uint64_t value;
-        if (key.fit != MapKey::same)
+        if (key.kind != kind || key.fit != MapKey::same)
             return false;
         cell->code = key.code;
         if (!is_text(kind))
             return lath_index_get(&numbers, key.code, &cell->word);
-        lath_bytes_key bytes = bytes_key(key.bytes);
+        lath_bytes_key bytes = {key.bytes.data(), key.bytes.size(), 0};
         if (!lath_bytes_get(&texts, &bytes, &value))
             return false;
-        *cell = cell_of(value);
+        *cell = Cell::of(value);
         return true;
     }
-    static Cell cell_of(uint64_t value) {
-        auto* record = reinterpret_cast<Record*>(value);
-        return {0, record->value.load(std::memory_order_acquire), record};
+    // How many keys are before this one, which has a place; right: not behind it.
+    uint64_t rank(const MapKey& key, bool right) {
+        Cell cell;
+        if (is_text(kind)) {
+            lath_bytes_key bytes = {key.bytes.data(), key.bytes.size(), 0};
+            return static_cast<uint64_t>(
+                lath_bytes_rank(&texts, &bytes, right ? LATH_BYTES_BEHIND : 0));
+        }
+        return static_cast<uint64_t>(lath_index_rank(&numbers, key.code)) +
+               (right && get(key, &cell));
+    }
+    Cell select(uint64_t rank) {
+        uint64_t value;
+        lath_item item;
+        if (is_text(kind)) {
+            must(LATH_CORE(lath_bytes_select(&texts, rank, &value)), "lath_bytes_select");
+            return Cell::of(value);
+        }
+        must(LATH_CORE(lath_index_select(&numbers, rank, &item)), "lath_index_select");
+        return {item.key, item.value, nullptr};
+    }
+    void erase(const Cell& cell) {
+        if (!cell.record)
+            return void(lath_index_erase_item(&numbers, cell.code, nullptr));
+        lath_bytes_key key = cell.key();
+        lath_bytes_erase(&texts, &key, nullptr);
     }
     // Copies up to n items behind `from`, NULL: all, in either direction. Returns how many.
     size_t scan(const Cell* from, bool backward, Cell* cells, size_t n);
@@ -162,39 +319,16 @@ struct Map::Store {
     };
 };
 
-// The index for a change that adds keys of this kind. An empty map takes any kind.
-Map::Store* Map::ready(Kind with) {
-    Store* there = store.load(std::memory_order_relaxed);
-
-    if (there && kind == with)
-        return there;
-    auto* made = new Store(with);
-    kind = with;
-    store.store(made, std::memory_order_release);
-    if (there)
-        await_visits(this);
-    delete there;
-    return made;
-}
-
-void Map::release(Word word, Record* record) {
-    if (record || is_object(word))
-        await_visits(this);
-    PyMem_Free(record);
-    if (is_object(word)) // runs finalizers
-        Py_DECREF(object_of(word));
-}
-
-size_t Map::Store::scan(const Cell* from, bool backward, Cell* cells, size_t n) {
+size_t Index::scan(const Cell* from, bool backward, Cell* cells, size_t n) {
     uint64_t values[64];
     lath_item items[64];
 
     if (is_text(kind)) {
-        lath_bytes_key key = from ? bytes_key(from->record->key()) : lath_bytes_key{};
+        lath_bytes_key key = from ? from->key() : lath_bytes_key{};
         unsigned flags = (backward ? LATH_BYTES_BACK : 0) | (from ? LATH_BYTES_BEHIND : 0);
         n = lath_bytes_scan(&texts, from ? &key : nullptr, flags, values, n);
         for (size_t i = 0; i < n; i++)
-            cells[i] = cell_of(values[i]);
+            cells[i] = Cell::of(values[i]);
         return n;
     }
     if (from && from->code == (backward ? 0 : ~0ull))
@@ -208,307 +342,218 @@ size_t Map::Store::scan(const Cell* from, bool backward, Cell* cells, size_t n) 
     return n;
 }
 
-// ---- look-ups ----
+// ---- the map ----
+
+class Map {
+public:
+    Map() = default;
+    ~Map() { clear(); }
+    Map(const Map&) = delete;
+    Map& operator=(const Map&) = delete;
+
+    uint64_t size() const { return count; }
+    Kind kind() const { return count ? here()->kind : Kind::none; }
+    Index* here() const { return index.load(std::memory_order_relaxed); }
+    // The value of a key, or nothing. Takes the lock of `self`, the map's object, if it needs it.
+    nb::object get(PyObject* self, PyObject* key) const;
+    void set(PyObject* key, PyObject* value);
+    nb::object take(PyObject* key); // the value, or nothing
+    nb::object take(const Cell& cell) {
+        nb::object value = value_at(cell);
+        here()->erase(cell);
+        counted(cell.word, -1);
+        release(cell.word, cell.record);
+        return value;
+    }
+    // The rank of a key; nothing for what has no place in the order. there: only if it is there.
+    std::optional<uint64_t> rank(PyObject* key, bool right, bool there = false) const;
+    nb::object key_at(const Cell& cell) const;
+    static nb::object value_at(const Cell& cell) {
+        return unpack(cell.record ? cell.record->value.load(std::memory_order_acquire) : cell.word);
+    }
+    void add_all(Items& items);
+    void clear();
+
+    // Looks codes up without the GIL. hold: new references to the objects found.
+    void find_codes(const std::vector<uint64_t>& codes, std::vector<Word>* words,
+                    std::vector<uint8_t>* hits, bool hold);
+    uint64_t erase_codes(const std::vector<uint64_t>& codes);
+    size_t all_codes(std::vector<uint64_t>* codes);
+
+    int traverse(visitproc visit, void* arg) const {
+        if (!held)
+            return 0;
+        return here()->each([&](const Cell& cell) {
+            return is_object(cell.word) ? visit(object_of(cell.word), arg) : 0;
+        });
+    }
+    size_t memory() const;
+    void verify(); // throws RuntimeError with what is wrong
+
+    // Waits for calls of other threads. Before each change, and before what it depends on is found.
+    void writing() { turns.wait_for_all(); }
+
+    uint64_t version = 0; // counts changes of the set of keys
+    uint64_t replaced = 0; // and of values
+
+private:
+    Index* ready(Kind with);
+    Word exchange(const Cell& cell, Word word);
+    // An item has come (1) or left (-1).
+    void counted(Word word, int by) {
+        count += static_cast<uint64_t>(by);
+        held += is_object(word) ? static_cast<uint64_t>(by) : 0;
+        version++;
+    }
+    void load(Items& items);
+    void release(Word word, Record* record = nullptr) {
+        if (record || is_object(word))
+            await_visits(this);
+        PyMem_Free(record);
+        if (is_object(word)) // runs finalizers
+            Py_DECREF(object_of(word));
+    }
+
+    std::atomic<Index*> index = nullptr;
+    uint64_t count = 0, held = 0; // held: references
+    Turns turns;
+};
+
+// The index for a change that adds keys of this kind. An empty map takes any kind.
+Index* Map::ready(Kind with) {
+    Index* there = here();
+
+    if (there && there->kind == with)
+        return there;
+    auto* made = new Index(with);
+    index.store(made, std::memory_order_release);
+    if (there)
+        await_visits(this);
+    delete there;
+    return made;
+}
 
 nb::object Map::get(PyObject* self, PyObject* key) const {
     std::optional<Locked> lock;
+    auto seen = [this] { return index.load(std::memory_order_acquire); };
 
     for (;;) {
-        Kind as = kind_seen();
+        Kind as = Kind::none;
+        if (Visit visit(this); Index* there = seen())
+            as = there->kind;
         if (as == Kind::none)
             return {};
         MapKey made(as, key); // may run other code, so not within a visit
         Visit visit(this);
         if (!visit && !lock)
             lock.emplace(self);
-        Store* there = store.load(std::memory_order_acquire);
+        Index* there = seen();
         Cell cell;
         if (there && there->kind == as)
             return there->get(made, &cell) ? unpack(cell.word) : nb::object();
     }
 }
 
-// The kind of the keys, for a call without the lock.
-Kind Map::kind_seen() const {
-    Visit visit(this);
-    Store* there = store.load(std::memory_order_acquire);
-    return there ? there->kind : Kind::none;
-}
-
-bool Map::look_up(const MapKey& key, Cell* cell) {
-    Store* there = store.load(std::memory_order_relaxed);
-
-    return there && key.kind == kind && there->get(key, cell);
-}
-
-uint64_t Map::rank(PyObject* key, bool right) {
-    Kind as = kind_of_keys();
-    MapKey made(as, key);
-
-    if (as == Kind::none || as != kind_of_keys()) // none, or the conversion has changed the map
-        return 0;
-    if (made.fit == MapKey::none)
-        raise(PyExc_TypeError, "the key has no place among those of the map");
-    Store* there = store.load(std::memory_order_relaxed);
-    if (is_text(kind)) {
-        lath_bytes_key bytes = bytes_key(made.bytes);
-        return static_cast<uint64_t>(
-            lath_bytes_rank(&there->texts, &bytes, right ? LATH_BYTES_BEHIND : 0));
-    }
-    if (made.past)
-        return count;
-    Cell cell;
-    auto before = static_cast<uint64_t>(lath_index_rank(&there->numbers, made.code));
-    return before + (right && there->get(made, &cell));
-}
-
-bool Map::find_rank(PyObject* key, uint64_t* there) {
-    Kind as = kind_of_keys();
+std::optional<uint64_t> Map::rank(PyObject* key, bool right, bool there) const {
+    Kind as = kind();
     MapKey made(as, key);
     Cell cell;
 
-    if (!look_up(made, &cell))
-        return false;
-    *there = rank(key, false);
-    return true;
-}
-
-Map::Cell Map::select(uint64_t rank) {
-    Store* there = store.load(std::memory_order_relaxed);
-    uint64_t value;
-    lath_item item;
-
-    // -ENOENT: a batch of another thread erases.
-    if (is_text(kind)) {
-        must(LATH_CORE(lath_bytes_select(&there->texts, rank, &value)), "lath_bytes_select");
-        return Store::cell_of(value);
-    }
-    must(LATH_CORE(lath_index_select(&there->numbers, rank, &item)), "lath_index_select");
-    return {item.key, item.value, nullptr};
+    if (as == Kind::none || as != kind()) // none, or the conversion has changed the map
+        return there ? std::nullopt : std::optional<uint64_t>(0);
+    if (made.fit == MapKey::none || (there && !here()->get(made, &cell)))
+        return {};
+    return made.past ? count : here()->rank(made, right);
 }
 
 nb::object Map::key_at(const Cell& cell) const {
     if (!cell.record)
-        return decode(kind, cell.code);
+        return decode(here()->kind, cell.code);
     const char* data = cell.record->data;
     auto size = static_cast<Py_ssize_t>(cell.record->size);
     nb::object key =
-        nb::steal(kind == Kind::text ? PyUnicode_DecodeUTF8(data, size, "surrogatepass")
-                                     : PyBytes_FromStringAndSize(data, size));
+        nb::steal(here()->kind == Kind::text ? PyUnicode_DecodeUTF8(data, size, "surrogatepass")
+                                             : PyBytes_FromStringAndSize(data, size));
     if (!key.is_valid())
         throw nb::python_error();
     return key;
 }
 
-nb::object Map::value_at(const Cell& cell) const {
-    return unpack(cell.record ? cell.record->value.load(std::memory_order_acquire) : cell.word);
-}
-
-// ---- changes ----
-
-// Counts a reference of the index that comes or goes.
-void Map::note(Word word, int64_t by) { held += is_object(word) ? static_cast<uint64_t>(by) : 0; }
-
 // Gives an item another value, whose reference the map takes over. Returns the old one.
 Word Map::exchange(const Cell& cell, Word word) {
-    lath_item old;
-    Word before;
+    lath_item old = {};
 
-    if (cell.record) {
-        before = cell.record->value.exchange(word, std::memory_order_acq_rel);
-    } else {
-        lath_index_replace_item(&store.load(std::memory_order_relaxed)->numbers, cell.code, word,
-                                &old);
-        before = old.value;
-    }
-    note(before, -1);
-    note(word, 1);
-    replaced++;
-    return before;
-}
-
-// Takes an item out of the index. The caller releases its word and its record.
-void Map::erase(const Cell& cell) {
-    Store* there = store.load(std::memory_order_relaxed);
-
-    if (cell.record) {
-        lath_bytes_key key = bytes_key(cell.record->key());
-        lath_bytes_erase(&there->texts, &key, nullptr);
-    } else {
-        lath_index_erase_item(&there->numbers, cell.code, nullptr);
-    }
-    note(cell.word, -1);
-    count--;
-    version++;
-}
-
-Map::Cell Map::Items::cell(size_t at) const {
-    return is_text(kind) ? Store::cell_of(items[at].key)
-                         : Cell{items[at].key, items[at].value, nullptr};
-}
-
-Map::Items::~Items() {
-    for (size_t i = 0; i < items.size(); i++) {
-        Cell gone = cell(i);
-        PyMem_Free(gone.record);
-        if (is_object(gone.word))
-            Py_DECREF(object_of(gone.word));
-    }
-}
-
-void Map::Items::gather(PyObject* key, PyObject* value) {
-    if (kind == Kind::none)
-        kind = kind_of(KeyView(key));
-    MapKey made(kind, key);
-    if (made.fit == MapKey::same) {
-        items.push_back({made.code, 1, no_value});
-        if (!is_text(kind)) {
-            items.back().value = pack(value);
-            return;
-        }
-        Record* record = nullptr;
-        try {
-            record = make_record(made.bytes, no_value);
-        } catch (...) {
-            items.pop_back();
-            throw;
-        }
-        record->value = pack(value);
-        items.back().key = reinterpret_cast<uint64_t>(record);
-        return;
-    }
-    KeyView view(key);
-    if (view.nan)
-        raise(PyExc_ValueError, "NaN has no place in an order");
-    static const char* const names[] = {"int, float, str or bytes", "int", "float", "str", "bytes"};
-    if (made.fit == MapKey::between && PyLong_Check(view.plain))
-        PyErr_Format(PyExc_OverflowError, "%R is beyond the keys of the map", key);
+    if (cell.record)
+        old.value = cell.record->value.exchange(word, std::memory_order_acq_rel);
     else
-        PyErr_Format(PyExc_TypeError, "%R cannot be a key: those of the map are %s", key,
-                     names[static_cast<size_t>(kind)]);
-    throw nb::python_error();
+        lath_index_replace_item(&here()->numbers, cell.code, word, &old);
+    held += is_object(word);
+    held -= is_object(old.value);
+    replaced++;
+    return old.value;
 }
 
-// While it exists a thread changes the index without the GIL.
-class Map::Batch {
-public:
-    explicit Batch(Map& map) : map(map), alone(map.turns) {
-        map.batch = true;
-        map.version++;
-    }
-    ~Batch() {
-        map.batch = false;
-        map.version++;
-    }
-    Batch(const Batch&) = delete;
-    Batch& operator=(const Batch&) = delete;
-
-private:
-    Map& map;
-    Turns::Alone alone;
-};
-
-// In the child of a fork a batch of another thread ends in the midst of its work. The index is
-// whole (lathwork/config.h); what is counted beside it is counted anew.
-void Map::settle() {
-    if (std::exchange(era, forks) == forks || !batch)
-        return;
-    batch = false;
-    count = held = 0;
-    version++;
-    store.load(std::memory_order_relaxed)->each([this](const Cell& cell) {
-        count++;
-        note(cell.word, 1);
-        return 0;
-    });
-}
-
-// Fills an empty index of numbers.
+// Fills an empty index of numbers. Of equal keys the last one counts.
 void Map::load(Items& given) {
     std::vector<lath_item>& items = given.items;
-    std::vector<lath_item> words;
-    Items old; // of equal keys the last one counts
+    std::vector<lath_item> last;
+    Items others;
 
     sort_by_code(items);
-    words.reserve(items.size());
-    old.items.reserve(items.size());
+    last.reserve(items.size());
+    others.items.reserve(items.size());
     for (size_t i = 0; i < items.size(); i++)
         if (i + 1 == items.size() || items[i].key != items[i + 1].key)
-            words.push_back(items[i]);
-    Store* there = ready(given.kind);
-    must(LATH_CORE(lath_index_load_sorted(&there->numbers, words.size(), words.data(), nullptr)),
+            last.push_back(items[i]);
+    must(LATH_CORE(lath_index_load_sorted(&ready(given.kind)->numbers, last.size(), last.data(),
+                                          nullptr)),
          "lath_index_load_sorted");
     for (size_t i = 0; i + 1 < items.size(); i++)
         if (items[i].key == items[i + 1].key)
-            old.items.push_back(items[i]);
+            others.items.push_back(items[i]);
     items.clear(); // the index owns the references now
-    count = words.size();
-    version++;
-    for (const lath_item& item : words)
-        note(item.value, 1);
+    for (const lath_item& item : last)
+        counted(item.value, 1);
 }
 
-// Inserts those items that are not there, without the GIL. Returns an error, or 0.
-int Map::insert_all(Items& given, std::vector<int>& results) {
-    Store* there = ready(given.kind);
-    Batch alone(*this);
-    size_t n = results.size();
+// Adds all, or none if it throws. The items are those that the map does not keep afterwards.
+void Map::add_all(Items& given) {
+    bool text = is_text(given.kind);
+    size_t n = given.items.size(), kept = 0;
+    std::vector<int> results(n, -EEXIST);
     std::vector<uint64_t> records;
     int error = 0;
 
-    for (size_t i = 0; i < n && is_text(given.kind); i++)
-        records.push_back(given.items[i].key);
-    if (plan.error && plan.hits("lath_index_insert_batch"))
-        return plan.error; // none is in the map, whatever the error
-    {
-        nb::gil_scoped_release others;
-        if (is_text(given.kind))
-            lath_bytes_insert_batch(&there->texts, n, records.data(), results.data());
-        else
-            lath_index_insert_batch(&there->numbers, n, given.items.data(), results.data());
-    }
-    for (size_t i = 0; i < n; i++) {
-        if (results[i] == 0) {
-            count++;
-            note(given.cell(i).word, 1);
-        } else if (results[i] != -EEXIST) {
-            error = results[i];
-        }
-    }
-    return error;
-}
-
-void Map::add_all(Items& given) {
-    bool text = is_text(given.kind);
-    size_t n = given.items.size();
-    std::vector<int> results(n, -EEXIST);
-
-    if (n == 0)
-        return;
     writing();
-    if (count && kind != given.kind) // what made the items has changed the map
+    if (n && count && kind() != given.kind) // what made the items has changed the map
         raise(PyExc_TypeError, "the map has keys of another type");
     if (count == 0 && !text && n > 1)
         return load(given);
-    int error = insert_all(given, results);
-    // No code of the caller's runs from here on until the items are whole again: each has what the
-    // map has not, so they drop it.
-    Store* there = store.load(std::memory_order_relaxed);
-    size_t kept = 0;
+    for (size_t i = 0; i < n && text; i++)
+        records.push_back(given.items[i].key);
+    Index* there = n ? ready(given.kind) : nullptr;
+    if (plan.error && plan.hits("lath_index_insert_batch"))
+        error = plan.error; // none is in the map, whatever the error
+    else if (text)
+        lath_bytes_insert_batch(&there->texts, n, records.data(), results.data());
+    else if (n)
+        lath_index_insert_batch(&there->numbers, n, given.items.data(), results.data());
+    for (int result : results)
+        error = result && result != -EEXIST ? result : error;
+    // No code of the caller's runs until the items are whole again: each has what the map has not.
     for (size_t i = 0; i < n; i++) {
         Cell cell = given.cell(i), old = cell;
-        if (error && results[i] == 0)
-            erase(cell);
+        if (results[i] == 0 && error)
+            there->erase(cell);
+        else if (results[i] == 0)
+            counted(cell.word, 1);
         if (!error && results[i] == -EEXIST) {
-            lath_bytes_key key = text ? bytes_key(cell.record->key()) : lath_bytes_key{};
+            lath_bytes_key key = text ? cell.key() : lath_bytes_key{};
             uint64_t value;
             if (text && lath_bytes_get(&there->texts, &key, &value))
-                old = Store::cell_of(value);
+                old = Cell::of(value);
             Word before = exchange(old, cell.word);
-            if (text)
-                cell.record->value = before;
-            else
-                given.items[i].value = before;
+            text ? void(cell.record->value = before) : void(given.items[i].value = before);
         }
         if (error || results[i] != 0)
             given.items[kept++] = given.items[i];
@@ -520,57 +565,40 @@ void Map::add_all(Items& given) {
 }
 
 void Map::set(PyObject* key, PyObject* value) {
-    int over = 0;
+    Cell cell;
+    Items items;
 
     writing();
-    bool whole = count && kind == Kind::integer && PyLong_CheckExact(key);
-    uint64_t code = whole ? integer_code(PyLong_AsLongLongAndOverflow(key, &over)) : 0;
-    if (whole && !over) { // most often
-        lath_item item = {code, 1, pack(value)};
-        int ret = LATH_CORE(lath_index_insert_item(&store.load(std::memory_order_relaxed)->numbers,
-                                                   &item, nullptr));
-        if (ret == 0) {
-            note(item.value, 1);
-            count++;
-            version++;
-            return;
-        }
-        Cell cell = {code, 0, nullptr};
-        if (ret == -EEXIST &&
-            lath_index_get(&store.load(std::memory_order_relaxed)->numbers, code, &cell.word))
+    if (fast_code(kind(), key, &cell.code)) { // most often
+        lath_item item = {cell.code, 1, pack(value)};
+        int ret = LATH_CORE(lath_index_insert_item(&here()->numbers, &item, nullptr));
+        if (ret == 0)
+            return counted(item.value, 1);
+        if (ret == -EEXIST && lath_index_get(&here()->numbers, cell.code, &cell.word))
             return release(exchange(cell, item.value));
         if (is_object(item.value))
             Py_DECREF(value); // the caller has another reference
         raise_error(ret, "lath_index_insert");
     }
-    Items items;
-    items.kind = kind_of_keys();
+    items.kind = kind();
     items.gather(key, value);
     add_all(items);
 }
 
 nb::object Map::take(PyObject* key) {
-    MapKey made(kind, key);
     Cell cell;
 
-    writing();
-    while (made.kind != kind)
-        made = MapKey(kind, key);
-    return look_up(made, &cell) ? take(cell) : nb::object();
-}
-
-nb::object Map::take(const Cell& cell) {
-    nb::object value = value_at(cell);
-
-    erase(cell);
-    release(cell.word, cell.record);
-    return value;
+    for (;;) {
+        MapKey made(kind(), key);
+        writing();
+        if (made.kind == kind())
+            return count && here()->get(made, &cell) ? take(cell) : nb::object();
+    }
 }
 
 void Map::clear() {
-    Store* gone = store.exchange(nullptr);
+    Index* gone = index.exchange(nullptr);
 
-    kind = Kind::none;
     count = held = 0;
     version++;
     if (!gone)
@@ -592,13 +620,12 @@ void Map::find_codes(const std::vector<uint64_t>& codes, std::vector<Word>* word
     hits->assign(codes.size(), 0);
     turns.wait();
     Turns::Shared shared(turns);
-    Store* there = store.load(std::memory_order_relaxed);
-    if (!there || is_text(kind))
+    if (count == 0)
         return;
     {
+        lath_index* numbers = &here()->numbers;
         nb::gil_scoped_release others;
-        lath_index_get_batch(&there->numbers, codes.size(), codes.data(), words->data(),
-                             hits->data());
+        lath_index_get_batch(numbers, codes.size(), codes.data(), words->data(), hits->data());
     }
     for (size_t i = 0; hold && i < codes.size(); i++)
         if ((*hits)[i] && is_object((*words)[i]))
@@ -609,67 +636,50 @@ uint64_t Map::erase_codes(const std::vector<uint64_t>& codes) {
     std::vector<int> results(codes.size());
     std::vector<Word> words(codes.size());
     std::vector<uint8_t> hits(codes.size());
-    uint64_t erased = 0;
+    uint64_t before = count;
 
     writing();
-    Store* there = store.load(std::memory_order_relaxed);
-    if (!there || is_text(kind))
+    if (count == 0)
         return 0;
-    {
-        Batch alone(*this);
-        nb::gil_scoped_release others;
-        lath_index_get_batch(&there->numbers, codes.size(), codes.data(), words.data(),
-                             hits.data());
-        erased =
-            lath_index_erase_batch(&there->numbers, codes.size(), codes.data(), results.data());
-    }
-    count -= erased;
+    lath_index_get_batch(&here()->numbers, codes.size(), codes.data(), words.data(), hits.data());
+    lath_index_erase_batch(&here()->numbers, codes.size(), codes.data(), results.data());
     for (size_t i = 0; i < codes.size(); i++)
         if (results[i] == 0)
-            note(words[i], -1);
+            counted(words[i], -1);
+    before -= count;
     for (size_t i = 0; i < codes.size(); i++)
         if (results[i] == 0)
             release(words[i]);
-    return erased;
+    return before;
 }
 
 size_t Map::all_codes(std::vector<uint64_t>* codes) {
-    std::vector<uint64_t> words;
+    std::vector<Word> words;
 
     turns.wait();
     Turns::Shared shared(turns);
-    Store* there = store.load(std::memory_order_relaxed);
     codes->resize(count);
     words.resize(count);
     if (count == 0)
         return 0;
+    lath_index* numbers = &here()->numbers;
     nb::gil_scoped_release others;
-    return lath_index_scan_values(&there->numbers, 0, ~0ull, codes->data(), words.data(),
-                                  codes->size(), nullptr);
+    return lath_index_scan_values(numbers, 0, ~0ull, codes->data(), words.data(), codes->size(),
+                                  nullptr);
 }
 
-int Map::traverse(visitproc visit, void* arg) {
-    settle();
-    if (batch || !held) // in a batch items come and go between two looks of the collector
-        return 0;
-    return store.load(std::memory_order_relaxed)->each([&](const Cell& cell) {
-        return is_object(cell.word) ? visit(object_of(cell.word), arg) : 0;
-    });
-}
-
-size_t Map::memory() {
-    Store* there = store.load(std::memory_order_relaxed);
+size_t Map::memory() const {
     lath_bytes_stats texts = {};
     lath_index_stats numbers;
 
-    if (!there)
+    if (!here())
         return 0;
-    if (!is_text(kind)) {
-        lath_index_get_stats(&there->numbers, &numbers);
+    if (!is_text(here()->kind)) {
+        lath_index_get_stats(&here()->numbers, &numbers);
         return numbers.bytes;
     }
-    lath_bytes_get_stats(&there->texts, &texts);
-    there->each([&](const Cell& cell) {
+    lath_bytes_get_stats(&here()->texts, &texts);
+    here()->each([&](const Cell& cell) {
         texts.bytes += sizeof(Record) + cell.record->size;
         return 0;
     });
@@ -681,48 +691,419 @@ void Map::verify() {
     uint64_t found = 0, objects = 0;
 
     writing();
-    Store* there = store.load(std::memory_order_relaxed);
-    if (there && (is_text(kind) ? lath_bytes_verify(&there->texts, report, sizeof(report))
-                                : lath_index_verify(&there->numbers, 6, report, sizeof(report))))
+    Index* there = here();
+    if (there &&
+        (is_text(there->kind) ? lath_bytes_verify(&there->texts, report, sizeof(report))
+                              : lath_index_verify(&there->numbers, 6, report, sizeof(report))))
         raise(PyExc_RuntimeError, report);
-    for (MapWalk walk(*this, 0, count, false); walk.next(); found++)
-        objects += is_object(walk.cell_now().word);
+    if (there)
+        there->each([&](const Cell& cell) {
+            found++;
+            objects += is_object(cell.word);
+            return 0;
+        });
     if (found != count || objects != held)
         raise(PyExc_RuntimeError, "a count is wrong");
 }
 
-MapWalk::MapWalk(Map& map, uint64_t from, uint64_t count, bool backward)
-    : map(map), count(from < map.size() ? count : 0), version(map.version), replaced(map.replaced),
-      backward(backward) {
-    if (this->count == 0)
-        return;
-    this->count = std::min(count, backward ? from + 1 : map.size() - from);
-    if (from != (backward ? map.size() - 1 : 0)) {
-        cells[0] = map.select(from);
-        used = 1;
-    }
-}
+// ---- iteration ----
 
-bool MapWalk::next() {
-    if (count == 0)
-        return false;
-    Map::Store* there = map.store.load(std::memory_order_relaxed);
-    if (version == map.version && at == used) {
-        Map::Cell last = cells[used ? used - 1 : 0];
-        used = there->scan(used ? &last : nullptr, backward, cells, want);
-        want = std::min<size_t>(want * 2, 64);
-        at = 0;
+// The items of some ranks, in either direction.
+class MapWalk {
+public:
+    // From the item of this rank on, at most `count` items.
+    MapWalk(Map& map, uint64_t from, uint64_t most, bool backward, What what)
+        : map(map), version(map.version), replaced(map.replaced), backward(backward), what(what) {
+        if (from >= map.size())
+            return;
+        count = std::min(most, backward ? from + 1 : map.size() - from);
+        if (count && from != (backward ? map.size() - 1 : 0)) {
+            cells[0] = map.here()->select(from);
+            used = 1;
+        }
     }
-    // No more items: a batch of another thread erases, and has not lowered their number yet.
-    if (version != map.version || at == used) {
+    // Throws RuntimeError if keys were added or taken out since the walk began.
+    std::optional<Pair> next();
+    nb::object shown(Pair&& item) const { return lathpy::shown(std::move(item), what); }
+    uint64_t left() const { return count; }
+
+private:
+    Map& map;
+    uint64_t count = 0, version, replaced;
+    bool backward;
+    What what;
+    size_t at = 0, used = 0, want = 8;
+    Cell cells[64];
+};
+
+std::optional<Pair> MapWalk::next() {
+    if (count == 0)
+        return {};
+    if (version != map.version) {
         version = ~0ull; // the next step raises too
         raise(PyExc_RuntimeError, "the container changed during the iteration");
     }
-    cell = cells[at++];
+    if (at == used) {
+        Cell last = cells[used ? used - 1 : 0];
+        used = map.here()->scan(used ? &last : nullptr, backward, cells, want);
+        want = std::min<size_t>(want * 2, 64);
+        at = 0;
+    }
+    Cell cell = cells[at++];
     if (replaced != map.replaced && !cell.record) // the word may be outdated
-        lath_index_get(&there->numbers, cell.code, &cell.word);
+        lath_index_get(&map.here()->numbers, cell.code, &cell.word);
     count--;
-    return true;
+    return Pair(what == What::values ? nb::object() : map.key_at(cell),
+                what == What::keys ? nb::object() : Map::value_at(cell));
+}
+
+// An iterator over the items of ranks [start, stop).
+nb::object walk_ranks(nb::handle owner, uint64_t start, uint64_t stop, bool backward, What what) {
+    uint64_t n = start < stop ? stop - start : 0;
+    MapWalk walk(self_of<Map>(owner.ptr()), backward && n ? stop - 1 : start, n, backward, what);
+    return nb::cast(Iterator<MapWalk>{nb::borrow(owner), std::move(walk)});
+}
+
+nb::object walk_all(nb::handle owner, bool backward, What what) {
+    return walk_ranks(owner, 0, self_of<Map>(owner.ptr()).size(), backward, what);
+}
+
+uint64_t rank_of(Map& map, nb::handle key, bool right) {
+    std::optional<uint64_t> rank = map.rank(key.ptr(), right);
+    if (!rank)
+        raise(PyExc_TypeError, "the key has no place among those of the map");
+    return *rank;
+}
+
+// From key to key; None: no limit. inside: whether the limit belongs to it.
+nb::object walk_between(nb::handle owner, nb::handle low, bool low_inside, nb::handle high,
+                        bool high_inside, bool backward, What what) {
+    auto& map = self_of<Map>(owner.ptr());
+
+    for (;;) {
+        uint64_t before = map.version;
+        uint64_t start = low.is_none() ? 0 : rank_of(map, low, !low_inside);
+        uint64_t stop = high.is_none() ? map.size() : rank_of(map, high, high_inside);
+        if (before == map.version) // else a conversion has let others change the map
+            return walk_ranks(owner, start, stop, backward, what);
+    }
+}
+
+// ---- slots ----
+
+int map_traverse(PyObject* self, visitproc visit, void* arg) {
+    Py_VISIT(Py_TYPE(self));
+    return nb::inst_ready(self) ? nb::inst_ptr<Map>(self)->traverse(visit, arg) : 0;
+}
+
+int map_clear(PyObject* self) {
+    if (nb::inst_ready(self))
+        nb::inst_ptr<Map>(self)->clear();
+    return 0;
+}
+
+Py_ssize_t map_length(PyObject* self) {
+    return guarded(static_cast<Py_ssize_t>(-1), [&] {
+        Locked lock(self);
+        return static_cast<Py_ssize_t>(self_of<Map>(self).size());
+    });
+}
+
+int map_contains(PyObject* self, PyObject* key) {
+    return guarded(-1, [&]() -> int { return self_of<Map>(self).get(self, key).is_valid(); });
+}
+
+PyObject* map_iter(PyObject* self) {
+    return guarded(static_cast<PyObject*>(nullptr), [&] {
+        Locked lock(self);
+        return walk_all(self, false, What::keys).release().ptr();
+    });
+}
+
+PyObject* map_get(PyObject* self, PyObject* key) {
+    return guarded(static_cast<PyObject*>(nullptr), [&]() -> PyObject* {
+        nb::object value = self_of<Map>(self).get(self, key);
+        if (value.is_valid())
+            return value.release().ptr();
+        nb::object function = nb::getattr(nb::handle(self), "__missing__", nb::none());
+        if (function.is_none())
+            raise_key(key);
+        return function(nb::handle(key)).release().ptr();
+    });
+}
+
+int map_set(PyObject* self, PyObject* key, PyObject* value) {
+    return guarded(-1, [&] {
+        auto& map = self_of<Map>(self);
+        Locked lock(self);
+        if (value)
+            map.set(key, value);
+        else if (!map.take(key).is_valid())
+            raise_key(key);
+        return 0;
+    });
+}
+
+// ---- methods ----
+
+nb::object get_or(PyObject* self, PyObject* key, PyObject* missing) {
+    nb::object value = self_of<Map>(self).get(self, key);
+    return value.is_valid() ? value : nb::borrow(missing ? missing : Py_None);
+}
+
+nb::object take(Map& map, nb::handle key, nb::handle missing, bool must_be) {
+    nb::object value = map.take(key.ptr());
+    if (!value.is_valid() && must_be)
+        raise_key(key);
+    return value.is_valid() ? value : nb::borrow(missing);
+}
+
+nb::object setdefault(PyObject* self, PyObject* key, PyObject* value) {
+    Locked lock(self);
+    auto& map = self_of<Map>(self);
+    nb::object there = map.get(self, key);
+
+    if (there.is_valid())
+        return there;
+    value = value ? value : Py_None;
+    map.set(key, value);
+    return nb::borrow(value);
+}
+
+// The cell at a position, which is an index of Python's.
+Cell cell_at(Map& map, nb::handle index) {
+    int64_t number = number_of(index.ptr());
+    map.writing(); // a batch that erases has ended
+    auto size = static_cast<int64_t>(map.size());
+    number += number < 0 ? size : 0;
+    if (number < 0 || number >= size)
+        raise(PyExc_IndexError, "map index out of range");
+    return map.here()->select(static_cast<uint64_t>(number));
+}
+
+nb::object item_at(Map& map, nb::handle index, What what) {
+    Cell cell = cell_at(map, index);
+    return shown({what == What::values ? nb::object() : map.key_at(cell),
+                  what == What::keys ? nb::object() : map.value_at(cell)},
+                 what);
+}
+
+nb::object popitem(Map& map, nb::handle index) {
+    // made first: without memory nothing is lost
+    nb::object pair = pair_of(nb::none(), nb::none());
+    Cell cell = cell_at(map, index);
+    nb::object key = map.key_at(cell), value = map.take(cell);
+    PyTuple_SetItem(pair.ptr(), 0, key.release().ptr());
+    PyTuple_SetItem(pair.ptr(), 1, value.release().ptr());
+    return pair;
+}
+
+nb::object index_of(Map& map, nb::handle key) {
+    std::optional<uint64_t> rank = map.rank(key.ptr(), false, true);
+    return rank ? nb::int_(*rank) : nb::int_(-1);
+}
+
+// Sets the items of iterables of pairs, all or none.
+void update(Map& map, nb::args sources) {
+    Items items;
+
+    items.kind = map.kind();
+    for (nb::handle pairs : sources)
+        for (nb::handle pair : pairs) {
+            nb::object tuple = pair_from(pair);
+            items.gather(PyTuple_GetItem(tuple.ptr(), 0), PyTuple_GetItem(tuple.ptr(), 1));
+        }
+    map.add_all(items);
+}
+
+// ---- arrays ----
+
+struct Codes {
+    Kind kind = Kind::integer;
+    std::vector<uint64_t> codes;
+};
+
+// The codes of an array of int64 or float64. Throws TypeError if the map has other keys.
+Codes codes_of(Map& map, nb::handle object) {
+    Array<int64_t> integers;
+    Array<double> reals;
+    Codes made;
+
+    if (nb::try_cast(object, integers, false)) {
+        for (size_t i = 0; i < integers.shape(0); i++)
+            made.codes.push_back(integer_code(integers.data()[i]));
+    } else if (nb::try_cast(object, reals, false)) {
+        made.kind = Kind::real;
+        for (size_t i = 0; i < reals.shape(0); i++)
+            made.codes.push_back(real_code(reals.data()[i]));
+    }
+    if (map.size() && made.codes.empty())
+        made.kind = map.kind();
+    if (map.size() && map.kind() != made.kind)
+        raise(PyExc_TypeError, "the array and the map have keys of different types");
+    return made;
+}
+
+// What a call has found, with references to the objects.
+struct Found {
+    std::vector<Word> words;
+    std::vector<uint8_t> hits;
+    bool holds;
+
+    Found(Map& map, nb::handle keys, bool holds) : holds(holds) {
+        map.find_codes(codes_of(map, keys).codes, &words, &hits, holds);
+    }
+    Found(const Found&) = delete;
+    Found& operator=(const Found&) = delete;
+    ~Found() {
+        for (size_t i = 0; holds && i < hits.size(); i++)
+            if (hits[i] && is_object(words[i]))
+                Py_DECREF(object_of(words[i]));
+    }
+};
+
+nb::object get_many(Map& map, nb::handle keys, nb::handle missing) {
+    Found found(map, keys, true);
+    nb::list list;
+
+    for (size_t i = 0; i < found.hits.size(); i++)
+        list.append(found.hits[i] ? unpack(found.words[i]) : nb::borrow(missing));
+    return list;
+}
+
+nb::object get_ints(Map& map, nb::handle keys, nb::handle absent) {
+    int64_t missing = int64_of(absent, "the default");
+    Found found(map, keys, true);
+    std::vector<int64_t> values(found.hits.size());
+
+    for (size_t i = 0; i < values.size(); i++)
+        values[i] = !found.hits[i]              ? missing
+                    : is_object(found.words[i]) ? int64_of(object_of(found.words[i]), "a value")
+                                                : small_of(found.words[i]);
+    return new_array(std::move(values));
+}
+
+nb::object contains_many(Map& map, nb::handle keys) {
+    Found found(map, keys, false);
+    return new_array(std::move(found.hits)).attr("view")("bool");
+}
+
+// values: an array of integers, or a sequence of objects.
+void insert_many(Map& map, nb::handle keys, nb::handle values) {
+    Codes codes = codes_of(map, keys);
+    Items items;
+    size_t n = codes.codes.size(), given;
+    Array<int64_t> numbers;
+    bool array = nb::try_cast(values, numbers, false);
+    nb::object list;
+
+    if (!array) {
+        list = nb::steal(PySequence_List(values.ptr()));
+        if (!list.is_valid())
+            throw nb::python_error();
+    }
+    given = array ? numbers.shape(0) : static_cast<size_t>(PyList_Size(list.ptr()));
+    if (given != n)
+        raise(PyExc_ValueError, "there are not as many values as keys");
+    items.kind = codes.kind;
+    items.items.reserve(n);
+    for (size_t i = 0; i < n; i++) {
+        int64_t number = array ? numbers.data()[i] : 0;
+        Word word = array && is_small(number) ? small_word(number)
+                    : array                   ? pack(nb::int_(number).ptr())
+                            : pack(PyList_GetItem(list.ptr(), static_cast<Py_ssize_t>(i)));
+        items.items.push_back({codes.codes[i], 1, word});
+    }
+    map.add_all(items);
+}
+
+uint64_t erase_many(Map& map, nb::handle keys) {
+    return map.erase_codes(codes_of(map, keys).codes);
+}
+
+nb::object keys_array(Map& map) {
+    std::vector<uint64_t> codes;
+    Kind kind = map.kind();
+
+    if (kind == Kind::text || kind == Kind::bytes)
+        raise(PyExc_TypeError, "the keys are neither integers nor floats");
+    codes.resize(map.all_codes(&codes));
+    if (kind != Kind::real) {
+        std::vector<int64_t> numbers(codes.size());
+        std::transform(codes.begin(), codes.end(), numbers.begin(), integer_of);
+        return new_array(std::move(numbers));
+    }
+    std::vector<double> numbers(codes.size());
+    std::transform(codes.begin(), codes.end(), numbers.begin(), real_of);
+    return new_array(std::move(numbers));
+}
+
+template <bool right>
+uint64_t bisect(Map& map, PyObject* key) {
+    return rank_of(map, key, right);
+}
+
+void empty(Map& map) {
+    map.writing();
+    map.clear();
+}
+
+PyMethodDef map_methods[] = {
+    method<"get($self, key, default=None)\n--\n\nThe value of key, or default. O(log n)", get_or>(),
+    method<"setdefault($self, key, default=None)\n--\n\nThe value of key, which is set to "
+           "default "
+           "if there is none. O(log n)",
+           setdefault>(),
+    method<"clear($self)\n--\n\nRemove everything. O(n)", empty, Map>(),
+    method<"bisect_left($self, key)\n--\n\nHow many keys are before this one. O(log n)",
+           bisect<false>, Map>(),
+    method<"bisect_right($self, key)\n--\n\nHow many keys are not behind this one. O(log n)",
+           bisect<true>, Map>(),
+    method<"keys_array($self)\n--\n\nAll keys as an array of int64 or float64.", keys_array, Map>(),
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyType_Slot map_slots[] = {
+    {Py_tp_traverse, reinterpret_cast<void*>(map_traverse)},
+    {Py_tp_clear, reinterpret_cast<void*>(map_clear)},
+    {Py_tp_iter, reinterpret_cast<void*>(map_iter)},
+    {Py_mp_length, reinterpret_cast<void*>(map_length)},
+    {Py_sq_contains, reinterpret_cast<void*>(map_contains)},
+    {Py_mp_subscript, reinterpret_cast<void*>(map_get)},
+    {Py_mp_ass_subscript, reinterpret_cast<void*>(map_set)},
+    {Py_tp_methods, map_methods},
+    {0, nullptr},
+};
+
+} // namespace
+
+void bind_maps(nb::module_& module) {
+    const auto any = nb::arg().none(); // None is a value, and a key that is not there
+
+    nb::enum_<What>(module, "What")
+        .value("keys", What::keys)
+        .value("values", What::values)
+        .value("items", What::items);
+    bind_iterator<MapWalk>(module, "MapIterator");
+    // Whether __init__ of the C++ class has been called.
+    module.def("_ready",
+               [](nb::handle self) { return nb::inst_check(self) && nb::inst_ready(self); });
+    LockedClass<Map>(module, "Map", nb::type_slots(map_slots), nb::is_weak_referenceable())
+        .def(nb::init<>())
+        .def("_pop", take, any, any, nb::arg())
+        .def("_popitem", popitem)
+        .def("_index_of", index_of, any)
+        .def("_at", item_at)
+        .def("_update", update)
+        .def("_walk", walk_all)
+        .def("_walk_between", walk_between, any, nb::arg(), any, nb::arg(), nb::arg(), nb::arg())
+        .def("_get_many", get_many, any, any)
+        .def("_get_ints", get_ints, any, any)
+        .def("_insert_many", insert_many, any, any)
+        .def("_erase_many", erase_many)
+        .def("_contains_many", contains_many)
+        .def("_memory", &Map::memory)
+        .def("_verify", &Map::verify);
 }
 
 } // namespace lathpy

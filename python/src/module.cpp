@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
 // lathwork._core: what the Python files of the package are built on.
-#include "error.hpp"
+#include "code.hpp"
 #include "modules.hpp"
 #include "turn.hpp"
 #include "visit.hpp"
@@ -26,6 +26,8 @@ NB_MODULE(_core, module) {
         throw std::bad_alloc();
     nanobind::set_leak_warnings(false); // at exit globals may still hold containers
     lathpy::bind_errors(module);
+    module.def("_key", lathpy::key_of, nanobind::arg().none());
+    module.def("_real_code", lathpy::real_code);
     lathpy::bind_maps(module);
     lathpy::bind_lists(module);
     lathpy::bind_intervals(module);

@@ -51,4 +51,15 @@ inline int64_t number_of(PyObject* index) {
     return number;
 }
 
+// The tuple of an element of an update, which may be any iterable of two.
+inline nb::object pair_from(nb::handle element) {
+    nb::object pair = nb::steal(PySequence_Tuple(element.ptr()));
+
+    if (!pair.is_valid())
+        throw nb::python_error();
+    if (PyTuple_Size(pair.ptr()) != 2)
+        raise(PyExc_ValueError, "an element of the update is not a pair");
+    return pair;
+}
+
 } // namespace lathpy

@@ -1,35 +1,21 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// What RangeMap and RangeAllocator are built on: an index of ranges (lathwork/index.h) with objects
-// as values, and an allocator of ranges (lathwork/space.h).
+// What RangeMap is built on: an index of ranges (lathwork/index.h) with objects as values.
+#include "code.hpp"
 #include "held.hpp"
 #include "iterator.hpp"
 #include "memory.hpp"
-#include "method.hpp"
 #include "modules.hpp"
-#include "range_key.hpp"
-#include "turn.hpp"
 #include "visit.hpp"
 
-#include <lathwork/space.h>
-
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/string.h>
-
-#include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <cstring>
 #include <memory>
-#include <new>
 #include <optional>
-#include <string>
 
 namespace lathpy {
 
 namespace {
-
-// ---- RangeMap ----
 
 class Ranges {
 public:
@@ -39,7 +25,7 @@ public:
         must(LATH_CORE(lath_index_init(made.get(), &config)), "lath_index_init");
         index = made.release();
     }
-    // Nothing finds the map any more.
+        // Nothing finds the map any more.
     ~Ranges() {
         auto drop = [](void*, const lath_item* item) {
             if (is_object(item->value))
@@ -47,30 +33,42 @@ public:
         };
         lath_index_fini(index, drop, nullptr);
         delete index.load();
-        delete keys.load();
+        delete codec.load();
     }
     Ranges(const Ranges&) = delete;
     Ranges& operator=(const Ranges&) = delete;
 
     bool insert(nb::handle start, nb::handle stop, nb::handle value);
     void store(nb::handle start, nb::handle stop, nb::handle value);
-    void cut(nb::handle start, nb::handle stop);
-    void cut_if_any(nb::handle start, nb::handle stop);
+    void cut(nb::handle start, nb::handle stop) { cut(asked(start, stop, Round::exact)); }
+        // The keys of a set's range, of which the map may have none.
+    void cut_if_any(nb::handle start, nb::handle stop) {
+        const Codec* of = codec.load();
+        if (auto range = of ? of->some(start, stop, Round::exact) : std::nullopt)
+            cut(*range);
+    }
     void become(nb::handle ranges);
-    size_t remove(nb::handle start, nb::handle stop);
+        // Removes the ranges that meet this one. Returns their number.
+    size_t remove(nb::handle start, nb::handle stop) {
+        Range range = asked(start, stop, Round::down);
+        return range.size() ? erase(range) : clear();
+    }
     nb::object take(nb::handle point, bool starting);
-    void clear();
-    nb::object find(nb::handle owner, nb::handle point);
+    size_t clear() { return erase({0, ~0ull}); }
+    OwnedItems look_up(nb::handle owner, nb::handle point);
     nb::list overlapping(nb::handle start, nb::handle stop) {
         return shown(OwnedItems(meeting(asked(start, stop, Round::down))));
     }
     nb::list gaps(nb::handle start, nb::handle stop);
-    nb::object get_many(nb::handle points, nb::handle missing);
+    nb::list get_many(nb::handle points, nb::handle missing);
     int traverse(visitproc visit, void* arg);
     void verify();
 
-    // The tuple of a range.
-    nb::object shown(const lath_item& item, nb::object value) const;
+        // The tuple of a range.
+    nb::object shown(const lath_item& item, nb::object value) const {
+        const Codec* of = codec.load(std::memory_order_acquire);
+        return nb::make_tuple(of->key(item.key), of->stop(item), std::move(value));
+    }
 
     uint64_t count = 0, version = 0;
     std::atomic<lath_index*> index; // become() puts another one here
@@ -78,66 +76,60 @@ public:
 private:
     using Items = std::vector<lath_item>;
 
-    Range asked(nb::handle start, nb::handle stop, Round round) const;
+        // The codec of a map whose first range has these bounds.
+    static Codec first(nb::handle start, nb::handle stop) {
+        return Codec(bounds("of_ranges")(start, stop));
+    }
+    // The range of a call that adds none. Any keys may be its bounds before there are some.
+    Range asked(nb::handle start, nb::handle stop, Round round) const {
+        const Codec* of = codec.load(std::memory_order_acquire);
+        return of ? of->range(start, stop, round) : first(start, stop).range(start, stop, round);
+    }
     Range given(nb::handle start, nb::handle stop);
-    bool code_of(nb::handle point, uint64_t* code) const;
-    nb::list shown(const OwnedItems& items) const;
+    // The code of a point. Returns whether a range may contain it.
+    bool code_of(nb::handle point, uint64_t* code) const {
+        const Codec* of = codec.load(std::memory_order_acquire);
+        *code = (of ? *of : first(point, nb::none())).code(point, Round::down);
+        return of;
+    }
+    // Tuples of items, in their order. They are owned: making a tuple may run other code.
+    nb::list shown(const OwnedItems& items) const {
+        nb::list list;
+        for (const lath_item& item : items)
+            list.append(shown(item, unpack(item.value)));
+        return list;
+    }
     Items meeting(Range range);
-    OwnedItems look_up(nb::handle owner, nb::handle point);
     OwnedItems put(const lath_item& item);
     size_t erase(Range range);
-    void cut_range(Range range);
-    void cut_keys(Range range);
-    void gone(OwnedItems items, size_t come);
+    void cut(Range range);
+    // Items have left the index and others have come. Drops their references, the last thing a
+    // call does.
+    void gone(OwnedItems items, size_t come) {
+        count += come;
+        count -= items.size();
+        version++;
+        await_visits(this);
+    }
     // What leaves the index. There is room: the index's callbacks must not throw.
     static void collect(void* items, const lath_item* item) {
         static_cast<OwnedItems*>(items)->push_back(*item);
     }
 
-    std::atomic<const Keys*> keys = nullptr; // from the first range on, always those
+    std::atomic<const Codec*> codec = nullptr; // from the first range on, always that
 };
-
-// The range of a call that adds none. Any keys may be its bounds before there are some.
-Range Ranges::asked(nb::handle start, nb::handle stop, Round round) const {
-    const Keys* of = keys.load(std::memory_order_acquire);
-
-    return of ? of->range(start, stop, round) : Keys(start, stop).range(start, stop, round);
-}
 
 // The range of an item that is to be added. The first one decides what the keys are.
 Range Ranges::given(nb::handle start, nb::handle stop) {
-    if (!keys) {
-        auto first = std::make_unique<Keys>(start, stop);
-        Range range =
-            limited(first->range(start, stop, Round::exact)); // may run code that adds one
-        if (!keys) {
-            keys.store(first.release(), std::memory_order_release);
+    if (!codec) {
+        auto made = std::make_unique<Codec>(first(start, stop));
+        Range range = limited(made->range(start, stop, Round::exact)); // may run code that adds one
+        if (!codec) {
+            codec.store(made.release(), std::memory_order_release);
             return range;
         }
     }
-    return limited(keys.load()->range(start, stop, Round::exact));
-}
-
-// The code of a point. Returns whether a range may contain it.
-bool Ranges::code_of(nb::handle point, uint64_t* code) const {
-    const Keys* of = keys.load(std::memory_order_acquire);
-
-    *code = of ? of->code(point, Round::down) : Keys(point, nb::none()).code(point, Round::down);
-    return of;
-}
-
-// Tuples of items, in their order. They are owned: making a tuple may run other code.
-nb::list Ranges::shown(const OwnedItems& items) const {
-    nb::list list;
-
-    for (const lath_item& item : items)
-        list.append(shown(item, unpack(item.value)));
-    return list;
-}
-
-nb::object Ranges::shown(const lath_item& item, nb::object value) const {
-    const Keys* of = keys.load(std::memory_order_acquire);
-    return nb::make_tuple(of->key(item.key), of->stop(item), std::move(value));
+    return limited(codec.load()->range(start, stop, Round::exact));
 }
 
 // The items that meet a range, in order, without references.
@@ -156,15 +148,6 @@ Ranges::Items Ranges::meeting(Range range) {
     return found;
 }
 
-// Items have left the index and others have come. Drops their references, the last thing a call
-// does.
-void Ranges::gone(OwnedItems items, size_t come) {
-    count += come;
-    count -= items.size();
-    version++;
-    await_visits(this);
-}
-
 bool Ranges::insert(nb::handle start, nb::handle stop, nb::handle value) {
     Range range = given(start, stop);
     lath_item item = {range.first, range.size(), pack(value.ptr())};
@@ -179,12 +162,15 @@ bool Ranges::insert(nb::handle start, nb::handle stop, nb::handle value) {
     return ret == 0;
 }
 
-// Removes the items that lie within a range.
+// Removes the items that meet a range.
 size_t Ranges::erase(Range range) {
     OwnedItems items;
 
-    items.reserve(meeting(range).size());
-    lath_index_erase_range(index, range.first, range.size(), collect, &items);
+    items.reserve(range.size() ? meeting(range).size() : count);
+    if (range.size())
+        lath_index_erase_range(index, range.first, range.size(), collect, &items);
+    else
+        lath_index_clear(index, collect, &items);
     size_t n = items.size();
     gone(std::move(items), 0);
     return n;
@@ -211,63 +197,38 @@ OwnedItems Ranges::put(const lath_item& item) {
 }
 
 // Its own item takes the place of the keys first: that may need memory, erasing does not.
-void Ranges::cut_range(Range range) {
+void Ranges::cut(Range range) {
     OwnedItems last;
 
+    if (range.size() == 0)
+        return void(clear());
+    if (count == 0)
+        return;
     last.reserve(1);
     OwnedItems items = put({range.first, range.size(), no_value});
     lath_index_erase_range(index, range.first, range.size(), collect, &last);
     gone(std::move(last), 0); // no visit sees what `items` has either
 }
 
-void Ranges::cut(nb::handle start, nb::handle stop) { cut_keys(asked(start, stop, Round::exact)); }
-
-// The keys of a set's range, of which the map may have none.
-void Ranges::cut_if_any(nb::handle start, nb::handle stop) {
-    const Keys* of = keys.load();
-    auto range = of ? of->some(start, stop, Round::exact) : std::nullopt;
-
-    if (range)
-        cut_keys(*range);
-}
-
-void Ranges::cut_keys(Range range) {
-    if (range.size() == 0)
-        clear();
-    else if (count)
-        cut_range(range);
-}
-
 // Takes tuples of ranges, the later one where they overlap, instead of what is there. Dropping that
 // is the last thing that it does.
 void Ranges::become(nb::handle ranges) {
     Ranges made;
-    const Keys* of = keys.load();
+    const Codec* of = codec.load();
     uint64_t before = version;
 
     if (of)
-        made.keys = new Keys(*of);
+        made.codec = new Codec(*of);
     for (nb::handle range : ranges)
         made.store(nb::object(range[0]), nb::object(range[1]), nb::object(range[2]));
-    if (version != before || keys != of)
+    if (version != before || codec != of)
         raise(PyExc_RuntimeError, "the map changed during the call");
     if (!of)
-        keys = made.keys.exchange(nullptr);
+        codec = made.codec.exchange(nullptr);
     made.index = index.exchange(made.index);
     std::swap(count, made.count);
     version++;
     await_visits(this);
-}
-
-// Removes the items that meet a range. Returns their number.
-size_t Ranges::remove(nb::handle start, nb::handle stop) {
-    Range range = asked(start, stop, Round::down);
-    size_t n = count;
-
-    if (range.size())
-        return erase(range);
-    clear();
-    return n;
 }
 
 // Removes the range that contains a key, or only one that starts there. Returns it, or None. The
@@ -303,14 +264,6 @@ void Ranges::store(nb::handle start, nb::handle stop, nb::handle value) {
     }
 }
 
-void Ranges::clear() {
-    OwnedItems items;
-
-    items.reserve(count);
-    lath_index_clear(index, collect, &items);
-    gone(std::move(items), 0);
-}
-
 // The range of a key, if there is one. owner: the map's object.
 OwnedItems Ranges::look_up(nb::handle owner, nb::handle point) {
     uint64_t key;
@@ -334,18 +287,12 @@ OwnedItems Ranges::look_up(nb::handle owner, nb::handle point) {
     return found;
 }
 
-nb::object Ranges::find(nb::handle owner, nb::handle point) {
-    OwnedItems found = look_up(owner, point);
-
-    return found.empty() ? nb::none() : shown(found[0], unpack(found[0].value));
-}
-
 // The parts of a range that no item has, as pairs.
 nb::list Ranges::gaps(nb::handle start, nb::handle stop) {
-    std::optional<Keys> own; // there is no range yet
-    const Keys* of = keys.load(std::memory_order_acquire);
+    std::optional<Codec> own; // there is no range yet
+    const Codec* of = codec.load(std::memory_order_acquire);
     if (!of)
-        of = &own.emplace(start, stop);
+        of = &own.emplace(first(start, stop));
     Range range = of->range(start, stop, Round::exact);
     std::vector<lath_item> free;
     bool done = false;
@@ -364,17 +311,16 @@ nb::list Ranges::gaps(nb::handle start, nb::handle stop) {
     return list;
 }
 
-nb::object Ranges::get_many(nb::handle points, nb::handle missing) {
-    const Keys* of = keys.load(std::memory_order_acquire);
-    std::vector<uint64_t> codes = of ? of->codes(points) : keys_of(points);
-    size_t n = codes.size();
-    std::vector<uint64_t> words(n);
-    std::vector<uint8_t> hits(n);
-    std::vector<nb::object> values(n);
-    lath_index_get_batch(index, n, codes.data(), words.data(), hits.data());
-    for (size_t i = 0; i < n; i++)
-        values[i] = hits[i] ? unpack(words[i]) : nb::borrow(missing);
-    nb::list list;
+nb::list Ranges::get_many(nb::handle points, nb::handle missing) {
+    const Codec* of = codec.load(std::memory_order_acquire);
+    std::vector<uint64_t> codes = (of ? *of : Codec::naturals()).codes(points);
+    std::vector<Word> words(codes.size());
+    std::vector<uint8_t> hits(codes.size());
+    std::vector<nb::object> values;
+    lath_index_get_batch(index, codes.size(), codes.data(), words.data(), hits.data());
+    for (size_t i = 0; i < codes.size(); i++)
+        values.push_back(hits[i] ? unpack(words[i]) : nb::borrow(missing));
+    nb::list list; // which may run other code
     for (nb::object& value : values)
         list.append(std::move(value));
     return list;
@@ -414,56 +360,14 @@ int ranges_clear(PyObject* self) {
     return 0;
 }
 
-nb::object find(PyObject* self, PyObject* key) { return self_of<Ranges>(self).find(self, key); }
-
-template <bool starting>
-nb::object remove(Ranges& ranges, PyObject* key) {
-    return ranges.take(key, starting);
+nb::object find(nb::pointer_and_handle<Ranges> self, nb::handle key) {
+    OwnedItems found = self.p->look_up(self.h, key);
+    return found.empty() ? nb::none() : self.p->shown(found[0], unpack(found[0].value));
 }
-
-nb::list gaps(Ranges& ranges, PyObject* start, PyObject* stop) {
-    return ranges.gaps(start ? start : Py_None, stop ? stop : Py_None);
-}
-
-nb::object get_many(Ranges& ranges, PyObject* keys, PyObject* missing) {
-    return ranges.get_many(keys, missing ? missing : Py_None);
-}
-
-PyMethodDef ranges_methods[] = {
-    method<"clear($self)\n--\n\nRemove all ranges. O(n)", &Ranges::clear, Ranges>(),
-    method<
-        "cut($self, start, stop)\n--\n\nRemove the keys [start, stop) from all ranges. O(k + log "
-        "n), k of them affected",
-        &Ranges::cut, Ranges>(),
-    method<"remove_covering($self, key)\n--\n\nRemove the range that contains key. Returns (start, "
-           "stop, value), or None. O(log n)",
-           remove<false>, Ranges>(),
-    method<"remove_starting($self, start)\n--\n\nRemove the range that begins at start. Returns "
-           "(start, stop, value), or None. O(log n)",
-           remove<true>, Ranges>(),
-    method<"remove_overlapping($self, start, stop)\n--\n\nRemove the ranges that meet [start, "
-           "stop), as a whole. Returns their number. O(k + log n)",
-           &Ranges::remove, Ranges>(),
-    method<"find($self, key)\n--\n\nThe range (start, stop, value) that contains key, or None. "
-           "O(log n)",
-           find>(),
-    method<
-        "overlapping($self, start, stop)\n--\n\nThe list of the ranges (start, stop, value) that "
-        "meet [start, stop). O(k + log n)",
-        &Ranges::overlapping, Ranges>(),
-    method<"get_many($self, keys, default=None)\n--\n\nThe values at an array of keys, as a list; "
-           "default where there is no range.",
-           get_many, Ranges>(),
-    method<"gaps($self, start=None, stop=None)\n--\n\nThe list of the parts (start, stop) of "
-           "[start, stop) that no range of the map has. O(k + log n)",
-           gaps, Ranges>(),
-    {nullptr, nullptr, 0, nullptr},
-};
 
 PyType_Slot ranges_slots[] = {
     {Py_tp_traverse, reinterpret_cast<void*>(ranges_traverse)},
     {Py_tp_clear, reinterpret_cast<void*>(ranges_clear)},
-    {Py_tp_methods, ranges_methods},
     {0, nullptr},
 };
 
@@ -511,286 +415,6 @@ std::optional<RangeWalk::Held> RangeWalk::next() {
     return Held{item, unpack(item.value)};
 }
 
-// ---- RangeAllocator ----
-
-PyObject* no_space; // the exception class
-
-class Space {
-public:
-    Space(Range range, uint64_t unit) {
-        lath_space_config config = LATH_SPACE_CONFIG_INIT;
-        config.low = range.first;
-        config.high = range.last + 1;
-        config.unit = unit;
-        config.flags = LATH_SPACE_NO_MAGAZINES; // a wrong free is refused at once
-        must(LATH_CORE(lath_space_create(&space, &config)), "lath_space_create",
-             {{EINVAL, PyExc_ValueError,
-               "the unit must be a power of two, and the limits multiples of it"}});
-    }
-    ~Space() { lath_space_destroy(space); }
-    Space(const Space&) = delete;
-    Space& operator=(const Space&) = delete;
-
-    nb::object alloc(nb::handle size, nb::handle align);
-    nb::object alloc_request(const lath_hole_request& want);
-    void reserve(nb::handle start, nb::handle stop);
-    void free(nb::handle start, nb::handle stop);
-    nb::object alloc_many(nb::handle number, nb::handle size, nb::handle align);
-    void free_many(nb::handle starts, nb::handle size);
-    // The first run of allocated, or of free, keys at or behind a key. Returns whether there is
-    // one.
-    bool next(uint64_t key, bool allocated, lath_item* run);
-    bool contains(nb::handle key);
-    nb::dict stats();
-    nb::bytes save();
-    void load(nb::handle given);
-    void verify();
-
-private:
-    [[noreturn]] static void refuse(int ret, const char* where);
-
-    lath_space* space = nullptr;
-    Turns turns; // alloc_many() and free_many(); load() and verify() exclude them
-};
-
-void Space::refuse(int ret, const char* where) {
-    raise_error(ret, where,
-                {{ENOSPC, no_space, "there is no free range of this size"},
-                 {EBUSY, no_space, "a part of the range is allocated"},
-                 {EINVAL, PyExc_ValueError,
-                  "the size must be a multiple of the unit, the alignment a power of two, and the "
-                  "range within the limits"}});
-}
-
-nb::object Space::alloc(nb::handle size, nb::handle align) {
-    uint64_t key, keys = uint64_of(size, "the size"), multiple = uint64_of(align, "the alignment");
-    int ret = LATH_CORE(lath_space_alloc(space, keys, multiple, 0, &key));
-
-    if (ret)
-        refuse(ret, "lath_space_alloc");
-    return number_of_key(key);
-}
-
-nb::object Space::alloc_request(const lath_hole_request& want) {
-    uint64_t key;
-    int ret = LATH_CORE(lath_space_alloc_request(space, &want, 0, &key));
-
-    if (ret)
-        refuse(ret, "lath_space_alloc_request");
-    return number_of_key(key);
-}
-
-void Space::reserve(nb::handle start, nb::handle stop) {
-    Range range = range_of(start, stop);
-    int ret = LATH_CORE(lath_space_reserve(space, range.first, range.size(), 0));
-
-    if (ret)
-        refuse(ret, "lath_space_reserve");
-}
-
-void Space::free(nb::handle start, nb::handle stop) {
-    Range range = range_of(start, stop);
-
-    must(LATH_CORE(lath_space_free(space, range.first, range.size())), "lath_space_free",
-         {{EINVAL, PyExc_ValueError, "a part of the range is not allocated"}});
-}
-
-// All or none.
-nb::object Space::alloc_many(nb::handle number, nb::handle size, nb::handle align) {
-    uint64_t count = uint64_of(number, "the count"), each = uint64_of(size, "the size");
-    uint64_t multiple = align.is_valid() ? uint64_of(align, "the alignment") : 0;
-    auto made = std::make_unique<std::vector<uint64_t>>();
-    if (count > made->max_size())
-        throw std::bad_alloc();
-    made->resize(count);
-    std::vector<uint64_t>* keys = made.release();
-    nb::capsule owner(
-        keys, [](void* block) noexcept { delete static_cast<std::vector<uint64_t>*>(block); });
-    int ret = 0;
-
-    {
-        turns.wait();
-        Turns::Shared turn(turns);
-        nb::gil_scoped_release others;
-        for (size_t i = 0; i < count && !ret; i++) {
-            ret = LATH_CORE(lath_space_alloc(space, each, multiple, 0, &(*keys)[i]));
-            for (; ret && i > 0; i--)
-                lath_space_free(space, (*keys)[i - 1], each);
-        }
-    }
-    if (ret)
-        refuse(ret, "lath_space_alloc");
-    return nb::cast(nb::ndarray<nb::numpy, uint64_t, nb::ndim<1>>(keys->data(), {count}, owner));
-}
-
-void Space::free_many(nb::handle starts, nb::handle size) {
-    std::vector<uint64_t> keys = keys_of(starts);
-    uint64_t each = uint64_of(size, "the size");
-    int ret = 0;
-    {
-        turns.wait();
-        Turns::Shared turn(turns);
-        nb::gil_scoped_release others;
-        for (size_t i = 0; i < keys.size() && !ret; i++)
-            ret = LATH_CORE(lath_space_free(space, keys[i], each));
-    }
-    must(ret, "lath_space_free",
-         {{EINVAL, PyExc_ValueError,
-           "one of the ranges is not allocated; those before it are free now"}});
-}
-
-bool Space::next(uint64_t key, bool allocated, lath_item* run) {
-    int ret = allocated ? LATH_CORE(lath_space_next(space, key, run))
-                        : LATH_CORE(lath_space_next_free(space, key, run));
-
-    return ret != -ENOENT && must(ret, "lath_space_next") == 0;
-}
-
-bool Space::contains(nb::handle key) {
-    uint64_t number = key_of(key);
-    lath_item run;
-
-    return next(number, true, &run) && run.key <= number;
-}
-
-nb::dict Space::stats() {
-    lath_space_stats stats;
-    nb::dict dict;
-
-    lath_space_get_stats(space, &stats);
-    dict["allocated"] = stats.allocated;
-    dict["free"] = stats.free;
-    dict["arenas"] = stats.arenas;
-    dict["ranges"] = stats.ranges;
-    dict["bytes"] = stats.bytes;
-    return dict;
-}
-
-nb::bytes Space::save() {
-    std::string saved;
-    auto write = [](void* arg, const void* data, size_t size) {
-        try {
-            static_cast<std::string*>(arg)->append(static_cast<const char*>(data), size);
-        } catch (const std::bad_alloc&) {
-            return -ENOMEM;
-        }
-        return 0;
-    };
-
-    must(LATH_CORE(lath_space_save(space, write, &saved)), "lath_space_save");
-    return nb::bytes(saved.data(), saved.size());
-}
-
-void Space::load(nb::handle given) {
-    if (!PyBytes_Check(given.ptr()))
-        raise(PyExc_TypeError, "what save() said is bytes");
-    auto saved = nb::borrow<nb::bytes>(given);
-    struct Reader {
-        const char* data;
-        size_t left;
-    } reader = {saved.c_str(), saved.size()};
-    char report[200] = "";
-    auto read = [](void* arg, void* data, size_t size) {
-        auto* from = static_cast<Reader*>(arg);
-        size = size < from->left ? size : from->left;
-        std::memcpy(data, from->data, size);
-        from->data += size;
-        from->left -= size;
-        return static_cast<int64_t>(size);
-    };
-    auto load = [&] { // the turn ends before an error is raised
-        Turns::Alone turn(turns);
-        return LATH_CORE(lath_space_load(space, read, &reader, 0, report, sizeof(report)));
-    };
-    must(
-        load(), "lath_space_load",
-        {{EBUSY, PyExc_ValueError, "only an allocator in which nothing is allocated can be loaded"},
-         {EBADMSG, PyExc_ValueError, report},
-         {EINVAL, PyExc_ValueError, report}});
-}
-
-void Space::verify() {
-    char report[200];
-    int broken; // the number of an invariant
-
-    {
-        Turns::Alone turn(turns);
-        broken = lath_space_verify(space, report, sizeof(report));
-    }
-    if (broken)
-        raise(PyExc_RuntimeError, report);
-}
-
-// The allocated or the free runs in their order, as they are when the walk comes there.
-class RunWalk {
-public:
-    RunWalk(Space& space, bool allocated) : space(space), allocated(allocated) {}
-
-    std::optional<lath_item> next() {
-        lath_item run;
-
-        if (ended || !space.next(from, allocated, &run))
-            return {};
-        from = run.key + run.size;
-        ended = from == 0;
-        return run;
-    }
-    nb::object shown(lath_item&& run) const {
-        return nb::make_tuple(number_of_key(run.key), stop_of(run));
-    }
-
-private:
-    Space& space;
-    uint64_t from = 0;
-    bool allocated, ended = false;
-};
-
-nb::object alloc_request(Space& self, nb::handle size, nb::handle align, nb::handle low,
-                         nb::handle high, nb::handle hint, lath_hole_policy policy) {
-    uint64_t last = last_before(high);
-    return self.alloc_request({uint64_of(size, "the size"), uint64_of(align, "the alignment"),
-                               key_of(low), last + 1, 0, uint64_of(hint, "the hint"), policy});
-}
-
-template <bool allocated>
-nb::object runs(PyObject* self) {
-    return nb::cast(Iterator<RunWalk>{nb::borrow(self), {self_of<Space>(self), allocated}});
-}
-
-PyMethodDef space_methods[] = {
-    method<
-        "reserve($self, start, stop)\n--\n\nTake exactly [start, stop). Raises NoSpace if a part "
-        "of it is allocated. O(log n)",
-        &Space::reserve, Space>(),
-    method<
-        "free($self, start, stop)\n--\n\nFree [start, stop): one or several adjacent "
-        "allocations, or a part of one. Raises ValueError if a part\nof it is not allocated. O(log "
-        "n)",
-        &Space::free, Space>(),
-    method<"alloc_many($self, count, size, align=0)\n--\n\nTake count ranges of one size, all or "
-           "none. Returns an array of their starts. Without the GIL.",
-           &Space::alloc_many, Space>(),
-    method<"free_many($self, starts, size)\n--\n\nFree an array of ranges of one size. Without the "
-           "GIL.",
-           &Space::free_many, Space>(),
-    method<
-        "stats($self)\n--\n\nNumbers of keys that are allocated and free, of parts, and the bytes "
-        "used. O(1)",
-        &Space::stats, Space>(),
-    method<"save($self)\n--\n\nWhat is allocated, as bytes. O(n)", &Space::save, Space>(),
-    method<"load($self, saved)\n--\n\nTake what save() said, in an allocator in which nothing is "
-           "allocated. O(n)",
-           &Space::load, Space>(),
-    method<"allocated($self)\n--\n\nIterate over the allocated runs (start, stop), in order; "
-           "neighbours are one run.",
-           runs<true>>(),
-    method<"free_runs($self)\n--\n\nIterate over the free runs (start, stop), in order.",
-           runs<false>>(),
-    {nullptr, nullptr, 0, nullptr},
-};
-
-PyType_Slot space_slots[] = {{Py_tp_methods, space_methods}, {0, nullptr}};
-
 } // namespace
 
 void bind_ranges(nb::module_& module) {
@@ -801,6 +425,14 @@ void bind_ranges(nb::module_& module) {
         .def(nb::init<>())
         .def("__len__", [](const Ranges& self) { return self.count; })
         .def_prop_ro("_version", [](const Ranges& self) { return self.version; })
+        .def("_clear", &Ranges::clear)
+        .def("_cut", nb::overload_cast<nb::handle, nb::handle>(&Ranges::cut), any, any)
+        .def("_take", &Ranges::take, any, nb::arg())
+        .def("_remove_overlapping", &Ranges::remove, any, any)
+        .def_unlocked("_find", find, any)
+        .def("_overlapping", &Ranges::overlapping, any, any)
+        .def("_get_many", &Ranges::get_many, any, any)
+        .def("_gaps", &Ranges::gaps, any, any)
         .def("_insert", &Ranges::insert, any, any, any)
         .def("_store", &Ranges::store, any, any, any)
         .def("_become", &Ranges::become)
@@ -810,36 +442,6 @@ void bind_ranges(nb::module_& module) {
                  return Iterator<RangeWalk>{nb::borrow(self.h), {*self.p, backward}};
              })
         .def("_verify", &Ranges::verify);
-}
-
-void bind_space(nb::module_& module) {
-    const auto any = nb::arg().none();
-
-    bind_iterator<RunWalk>(module, "RunIterator");
-    no_space = PyErr_NewExceptionWithDoc("lathwork.NoSpace", "There is no free range that fits.",
-                                         PyExc_MemoryError, nullptr);
-    module.attr("NoSpace") = nb::handle(no_space);
-    nb::enum_<lath_hole_policy>(module, "Policy")
-        .value("first", LATH_HOLE_FIRST)
-        .value("last", LATH_HOLE_LAST)
-        .value("best", LATH_HOLE_BEST)
-        .value("next", LATH_HOLE_NEXT)
-        .value("near", LATH_HOLE_NEAR);
-    LockedClass<Space>(module, "Space", nb::type_slots(space_slots), nb::is_weak_referenceable())
-        .def(
-            "__init__",
-            [](nb::pointer_and_handle<Space> self, nb::handle start, nb::handle stop,
-               nb::handle unit) {
-                Range range = range_of(start, stop); // may run code that makes the object
-                uint64_t multiple = uint64_of(unit, "the unit");
-                once(self.h);
-                new (self.p) Space(range, multiple);
-            },
-            any, any, any)
-        .def("_alloc", &Space::alloc, any, any)
-        .def("_alloc_request", alloc_request, any, any, any, any, any, nb::arg())
-        .def("__contains__", &Space::contains, any)
-        .def("_verify", &Space::verify);
 }
 
 } // namespace lathpy

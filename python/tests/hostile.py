@@ -340,7 +340,7 @@ def allocator_arguments(make, subject):
         "_alloc": [(lambda: 8, lambda: 0)], "_alloc_request": [(lambda: 8, lambda: 0, one, lambda: make(9000), lambda: 0, lambda: lathwork._core.Policy.last)],
         "alloc_many": [(lambda: 50, lambda: 4)], "free_many": [(lambda: numpy.arange(0, 30, 3, dtype="uint64"), lambda: 3)],
         "free": [(lambda: make(3), lambda: make(6))], "reserve": [(lambda: make(3000), lambda: make(3006))],
-        "load": [(lambda: saved,)], "__setstate__": [(lambda: saved,)], "__init__": [(one, other)], "__contains__": [(one,)],
+        "load": [(lambda: saved,)], "__setstate__": [(lambda: saved,)], "__init__": [(one, other)], "__contains__": [(one,)], "_next": [(one, lambda: False)], "_runs": [(lambda: False,)],
     }
     return table, [()]
 
@@ -355,7 +355,7 @@ def store_arguments(make, subject):
         **{call: [(), (one, other)] for call in ("items", "keys", "values", "count", "__iter__")},
         "cas": [(one, text, text)], "expire": [(one, lambda: 5)], "_expire": [(one, lambda: 10**15)],
         "update": [(lambda: given([(make(3), text()), (make(4), text())]),)], "_set_many": [(lambda: given([(make(3), text())]),)],
-        "_walk": [(one, other, lambda: None, lambda: True, lambda: lathwork._core.What.items)], "_count": [(one, other, lambda: None)],
+        "_walk": [(one, other, lambda: None, lambda: True, lambda: list)], "_page": [(one, other, lambda: None, lambda: True, lambda: 9)], "_own": [(one,)], "_count": [(one, other, lambda: None)],
         "save": [(lambda: path,)], "_save": [(lambda: path,)], "load": [(lambda: path,)], "_load": [(lambda: path,)],
         "__exit__": [(lambda: None, lambda: None, lambda: None)], "remove": [(lambda: "shm:lathwork-none",)], "__init__": [()],
     }
@@ -417,9 +417,9 @@ def map_arguments(make, subject):
     what = lambda: lathwork._core.What.items  # noqa: E731
     table = {
         "__init__": [(), (pairs,)], "update": [(pairs,), (lambda: {make(3): Thing()},)], "_update": [(pairs,)],
-        "insert_many": [(numbers, lambda: [Thing() for _ in range(57)]), (numbers, lambda: numpy.arange(57))],
-        "get_many": [(numbers,), (numbers, Thing)], "get_ints": [(lambda: numpy.array([make(n) for n in range(5000, 5060)]),)],
-        "erase_many": [(numbers,)], "contains_many": [(numbers,)], "_at": [(index, what), (index, lambda: lathwork._core.What.keys)],
+        **{call: [(numbers, lambda: [Thing() for _ in range(57)]), (numbers, lambda: numpy.arange(57))] for call in ("insert_many", "_insert_many")},
+        **{call: [(numbers, Thing)] for call in ("get_many", "_get_many")}, **{call: [(numbers,)] for call in ("erase_many", "_erase_many", "contains_many", "_contains_many")},
+        **{call: [(lambda: numpy.array([make(n) for n in range(5000, 5060)]), lambda: 5)] for call in ("get_ints", "_get_ints")}, "_at": [(index, what), (index, lambda: lathwork._core.What.keys)],
         "__setitem__": [(one, Thing), (new, lambda: 7)], "_popitem": [(index,)], "popitem": [(), (index,)], "peekitem": [(), (index,)],
         "_pop": [(one, Thing, lambda: False), (new, Thing, lambda: True)], "pop": [(one,), (new, Thing)], "setdefault": [(one, Thing), (new, Thing)],
         "_walk": [(lambda: True, what)], "_walk_between": [(one, lambda: True, other, lambda: False, lambda: True, what)],

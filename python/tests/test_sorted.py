@@ -260,8 +260,6 @@ def test_changes_during_iterations():
                 values.add(index)
         assert seen == wanted
     pairs = SortedDict.fromkeys(range(100), "old")
-    rest = pickle.loads(pickle.dumps(iter(pairs.items()))), copy.copy(reversed(pairs.values()))
-    assert list(rest[0]) == list(pairs.items()) and list(rest[1]) == ["old"] * 100
     for key, value in pairs.items():  # values may change
         assert value == ("new" if key else "old")
         pairs[key + 1 if key < 99 else 0] = "new"

@@ -15,35 +15,10 @@ RuntimeError. k is the number of intervals found.
 """
 import collections.abc
 import copy as _copy
-import datetime
-import ipaddress
-import math
 import operator
 import types
 
 from . import _core
-
-
-def _epoch(moment):
-    """What the codes of bounds of this type count from. Raises TypeError for other types."""
-    if isinstance(moment, datetime.datetime):
-        return datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc if moment.utcoffset() is not None else None)
-    if isinstance(moment, datetime.date):
-        return datetime.date(1970, 1, 1)
-    if isinstance(moment, datetime.timedelta):
-        return datetime.timedelta(0)
-    raise TypeError(f"bounds of intervals cannot be of type {type(moment).__name__}")
-
-
-def _ends(epoch, floats):
-    """The least and the greatest key of a RangeMap of floats, of moments that count from an epoch, or of addresses."""
-    if epoch is None:
-        return (-math.inf, math.inf) if floats else (ipaddress.IPv4Address(0), ipaddress.IPv4Address(2**32 - 1))
-    if isinstance(epoch, datetime.timedelta):
-        return tuple(datetime.timedelta(microseconds=number) for number in (-(2**63), 2**63 - 1))
-    if isinstance(epoch, datetime.datetime):
-        return epoch.min.replace(tzinfo=epoch.tzinfo), epoch.max.replace(tzinfo=epoch.tzinfo)
-    return epoch.min, epoch.max
 
 
 class Interval(_core.Bounded):
@@ -218,6 +193,14 @@ class IntervalTree(_core.Tree):
     def copy(self):
         """A copy with the same data. O(n log n)"""
         return self.__class__(self._all())
+
+    def clear(self):
+        """Remove all intervals. O(n)"""
+        self._clear()
+
+    def at(self, p):
+        """The set of the intervals that contain p. O(log n) and those found"""
+        return self._at(p)
 
     def add(self, interval):
         """Add an Interval that is not there yet. Raises ValueError for an empty one. O(log n)"""

@@ -34,6 +34,14 @@ class Hold(_core.Held):
         if self.held:
             self.unlock()
 
+    def unlock(self):
+        """Let others have the range. RuntimeError if it is not held."""
+        self._unlock()
+
+    def downgrade(self):
+        """Make the range shared, without an instant between the two."""
+        self._downgrade()
+
     def resize(self, start, stop):
         """Hold [start, stop) instead, which has a key of the range. BlockingIOError if a key that it gains
         is held or waited for; with deadlocks=True it waits, or raises Deadlock."""
@@ -74,3 +82,7 @@ class RangeLocks(_core.Locks):
         if not hold._lock(left, _on_main()):
             raise TimeoutError(f"[{hold.start}, {hold.stop}) is held by others")
         return hold
+
+    def ranges(self):
+        """The list of the ranges that are held or waited for, (start, stop, shared, waits)."""
+        return self._ranges()

@@ -12,6 +12,7 @@ iteration raise RuntimeError; setting the value of a key that is there is allowe
 Threads: each call is atomic, with a GIL and without, but those for arrays. Without a GIL lookups by key
 run concurrently with all calls.
 """
+import array
 import collections.abc
 import reprlib
 import types
@@ -20,6 +21,28 @@ from . import _core
 
 _KEYS, _VALUES, _ITEMS = _core.What.keys, _core.What.values, _core.What.items
 _absent, _nothing = object(), ()
+
+
+def _array(keys):
+    """Keys as an array of int64 or float64. NumPy would round an int of a list that has floats too."""
+    import numpy
+
+    ints = False
+    if not hasattr(keys, "__array__") and not isinstance(keys, (array.array, memoryview)):
+        keys = list(keys)
+        ints = any(hasattr(type(key), "__index__") for key in keys)
+        if ints and not all(hasattr(type(key), "__index__") for key in keys):
+            raise TypeError("keys of an array must be of one type, integers or floats")
+    made = numpy.ascontiguousarray(keys)
+    if made.size and ints and made.dtype.kind not in "iu":
+        raise OverflowError("keys of an array must be integers of 64 bits, or floats")
+    if made.ndim != 1 or (made.size and made.dtype.kind not in "iu" and made.dtype != numpy.float64):
+        raise TypeError("keys of an array must be integers or float64, in one dimension")
+    if made.dtype.kind == "f" and numpy.isnan(made).any():
+        raise ValueError("NaN has no place in an order")
+    if made.dtype == numpy.uint64 and (made >= 2**63).any():
+        raise OverflowError("keys of an array must be below 2**63")
+    return made if made.dtype == numpy.float64 and made.size else made.astype(numpy.int64, copy=False)
 
 
 class _MapView:
@@ -132,6 +155,26 @@ class Map(_core.Map):
     def irange_items(self, minimum=None, maximum=None, inclusive=(True, True), reverse=False):
         """Iterate over the items with keys from minimum to maximum (None: no limit)."""
         return self._walk_between(minimum, bool(inclusive[0]), maximum, bool(inclusive[1]), bool(reverse), _ITEMS)
+
+    def get_many(self, keys, default=None):
+        """The values of an array of keys, as a list; default for those that are not there."""
+        return self._get_many(_array(keys), default)
+
+    def get_ints(self, keys, default=0):
+        """The values of an array of keys, which must be integers, as an array of int64."""
+        return self._get_ints(_array(keys), default)
+
+    def insert_many(self, keys, values):
+        """Set the values of an array of keys: a sequence, or an array of int64."""
+        self._insert_many(_array(keys), values)
+
+    def erase_many(self, keys):
+        """Erase an array of keys. Returns how many were there."""
+        return self._erase_many(_array(keys))
+
+    def contains_many(self, keys):
+        """Which keys of an array are there, as an array of bool."""
+        return self._contains_many(_array(keys))
 
     def keys(self):
         """A view of the keys."""

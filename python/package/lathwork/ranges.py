@@ -50,6 +50,42 @@ class RangeMap(_core.Ranges):
             there = self.overlapping(start, stop)
             raise ValueError(f"[{start!r}, {stop!r}) overlaps [{there[0][0]!r}, {there[0][1]!r})" if there else "overlap")
 
+    def clear(self):
+        """Remove all ranges. O(n)"""
+        self._clear()
+
+    def cut(self, start, stop):
+        """Remove the keys [start, stop) from all ranges. O(k + log n), k of them affected"""
+        self._cut(start, stop)
+
+    def remove_covering(self, key):
+        """Remove the range that contains key. Returns (start, stop, value), or None. O(log n)"""
+        return self._take(key, False)
+
+    def remove_starting(self, start):
+        """Remove the range that begins at start. Returns (start, stop, value), or None. O(log n)"""
+        return self._take(start, True)
+
+    def remove_overlapping(self, start, stop):
+        """Remove the ranges that meet [start, stop), as a whole. Returns their number. O(k + log n)"""
+        return self._remove_overlapping(start, stop)
+
+    def find(self, key):
+        """The range (start, stop, value) that contains key, or None. O(log n)"""
+        return self._find(key)
+
+    def overlapping(self, start, stop):
+        """The list of the ranges (start, stop, value) that meet [start, stop). O(k + log n)"""
+        return self._overlapping(start, stop)
+
+    def get_many(self, keys, default=None):
+        """The values at an array of keys, as a list; default where there is no range."""
+        return self._get_many(keys, default)
+
+    def gaps(self, start=None, stop=None):
+        """The list of the parts (start, stop) of [start, stop) that no range of the map has. O(k + log n)"""
+        return self._gaps(start, stop)
+
     def __setitem__(self, where, value):
         """ranges[start:stop] = value replaces what is there; other ranges are cut. O(k + log n)"""
         if not isinstance(where, slice) or where.step is not None:
@@ -73,18 +109,18 @@ class RangeMap(_core.Ranges):
         """The value of the range that contains key. Raises KeyError. O(log n)"""
         if isinstance(key, slice):
             raise TypeError("a range has no single value: use overlapping(start, stop)")
-        found = self.find(key)
+        found = self._find(key)
         if found is None:
             raise KeyError(key)
         return found[2]
 
     def get(self, key, default=None):
         """The value of the range that contains key, or default. O(log n)"""
-        found = self.find(key)
+        found = self._find(key)
         return default if found is None else found[2]
 
     def __contains__(self, key):
-        return self.find(key) is not None
+        return self._find(key) is not None
 
     def __iter__(self):
         """Iterate over (start, stop, value) in order. RuntimeError after ranges were added or removed."""
@@ -182,6 +218,49 @@ class RangeAllocator(_core.Space):
         start, stop, _ = self._limits
         low = start if low is None else low
         return self._alloc_request(size, align, low, stop if high is None else high, hint, getattr(_core.Policy, policy))
+
+    def reserve(self, start, stop):
+        """Take exactly [start, stop). Raises NoSpace if a part of it is allocated. O(log n)"""
+        self._reserve(start, stop)
+
+    def free(self, start, stop):
+        """Free [start, stop): one or several adjacent allocations, or a part of one. Raises ValueError if a part
+        of it is not allocated. O(log n)"""
+        self._free(start, stop)
+
+    def alloc_many(self, count, size, align=0):
+        """Take count ranges of one size, all or none. Returns an array of their starts. Without the GIL."""
+        return self._alloc_many(count, size, align)
+
+    def free_many(self, starts, size):
+        """Free an array of ranges of one size. Without the GIL."""
+        self._free_many(starts, size)
+
+    def stats(self):
+        """Numbers of keys that are allocated and free, of parts, and the bytes used. O(1)"""
+        return self._stats()
+
+    def save(self):
+        """What is allocated, as bytes. O(n)"""
+        return self._save()
+
+    def load(self, saved):
+        """Take what save() said, in an allocator in which nothing is allocated. O(n)"""
+        self._load(saved)
+
+    def _runs(self, allocated):
+        run = self._next(0, allocated)
+        while run is not None:
+            yield run
+            run = self._next(run[1], allocated) if run[1] < 2**64 else None
+
+    def allocated(self):
+        """Iterate over the allocated runs (start, stop), in order; neighbours are one run."""
+        return self._runs(True)
+
+    def free_runs(self):
+        """Iterate over the free runs (start, stop), in order."""
+        return self._runs(False)
 
     def __repr__(self):
         start, stop, unit = self._limits

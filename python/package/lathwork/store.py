@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 """Store: an ordered key-value store in memory, shared by threads, and with "shm:NAME" by processes."""
+import itertools
 import os
 import time
 
@@ -69,27 +70,83 @@ class Store(_core.Store):
         """The number of entries with keys in [start, stop) and with this prefix. O(their number)"""
         return self._count(start, stop, prefix)
 
+    def _walk(self, start, stop, prefix, reverse, take):
+        """Iterate over what take() makes of each page, a list of entries, as they are when it is read."""
+        limits = [self._own(limit) for limit in (start, stop, prefix)]
+
+        def pages(start, stop, prefix, last=None, size=256):
+            page = [None] * size
+            while len(page) == size:
+                page = self._page(start, stop, prefix, bool(reverse), size)
+                again = bool(page) and page[0][0] == last  # the limit start belongs to a range
+                yield take(page[again:])
+                if page:
+                    last = page[-1][0]
+                start, stop = (start, last) if reverse else (last, stop)
+
+        return itertools.chain.from_iterable(pages(*limits))
+
     def items(self, start=None, stop=None, *, prefix=None, reverse=False):
         """Iterate over (key, value) of the keys in [start, stop) with this prefix, in order.
 
         Entries may be added and removed during the iteration. Those that are there all the time are seen, each with a
         value that it had. O(log n) and O(1) per entry
         """
-        return self._walk(start, stop, prefix, reverse, _core.What.items)
+        return self._walk(start, stop, prefix, reverse, list)
 
     def keys(self, start=None, stop=None, *, prefix=None, reverse=False):
         """Iterate over the keys; arguments as of items()."""
-        return self._walk(start, stop, prefix, reverse, _core.What.keys)
+        return self._walk(start, stop, prefix, reverse, lambda page: [key for key, _ in page])
 
     __iter__ = keys
 
     def values(self, start=None, stop=None, *, prefix=None, reverse=False):
         """Iterate over the values; arguments as of items()."""
-        return self._walk(start, stop, prefix, reverse, _core.What.values)
+        return self._walk(start, stop, prefix, reverse, lambda page: [value for _, value in page])
 
     def __reversed__(self):
         """Iterate over the keys, the last one first."""
         return self.keys(reverse=True)
+
+    def close(self):
+        """Close the store; file: saves it first if it has changed. OSError of the save."""
+        self._close()
+
+    def add(self, key, value):
+        """Set the value if there is no such key. Returns whether it did."""
+        return self._add(key, value)
+
+    def replace(self, key, value):
+        """Set the value if the key is there. Returns whether it did."""
+        return self._replace(key, value)
+
+    def cas(self, key, expected, value):
+        """Set the value if it is the expected one. Returns whether it did. O(log n)"""
+        return self._cas(key, expected, value)
+
+    def incr(self, key, by=1):
+        """Add to a value that is a decimal number, of an absent key 0, and return it. O(log n)"""
+        return self._incr(key, by)
+
+    def append(self, key, tail):
+        """Append bytes to the value. Returns its length."""
+        return self._append(key, tail)
+
+    def stats(self):
+        """Numbers of items and of bytes by use."""
+        return self._stats()
+
+    def sync(self):
+        """file: save the store if it has changed."""
+        self._sync()
+
+    def sweep(self):
+        """Remove expired entries and return their number. O(n)"""
+        return self._sweep()
+
+    def compact(self):
+        """Return unused memory to the machine, and how many bytes."""
+        return self._compact()
 
     def save(self, path):
         """Write a snapshot, which replaces path as a whole. The GIL is released. OSError. O(n)"""
