@@ -40,6 +40,18 @@ inline int64_t must(int64_t ret, const char* where, std::initializer_list<Meanin
     throw nb::python_error();
 }
 
+// The result of a call of Python's. Throws what the call raised.
+inline nb::object checked(PyObject* made) {
+    if (!made)
+        throw nb::python_error();
+    return nb::steal(made);
+}
+inline int checked(int result) {
+    if (result < 0)
+        throw nb::python_error();
+    return result;
+}
+
 // Throws KeyError(key); of a tuple, too, the key is the one argument.
 [[noreturn]] inline void raise_key(nb::handle key) {
     PyErr_SetObject(PyExc_KeyError, nb::make_tuple(key).ptr());

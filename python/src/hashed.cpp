@@ -35,7 +35,6 @@ struct Base {
 };
 Base dict_base = {&PyDict_Type}, set_base = {&PySet_Type};
 PyObject* empty; // ()
-PyTypeObject* set_type; // Set
 
 template <Base& base>
 PyObject* hashed_new(PyTypeObject* type, PyObject*, PyObject*) {
@@ -96,11 +95,6 @@ PyObject* hashed_list(PyObject* self, void*) {
     return Py_NewRef(base.list(self));
 }
 
-void must_succeed(int result) {
-    if (result < 0)
-        throw nb::python_error();
-}
-
 // A place in a list as long as that does not change.
 class Found {
 public:
@@ -137,230 +131,223 @@ private:
     bool there = false;
 };
 
-// Begins anew, empty, with another key function or None.
-template <Base& base>
-void hashed_restart(PyObject* self, PyObject* key) {
-    Locked lock(base.list(self));
-    List& list = list_of(base.list(self));
-    ListChunks gone; // dropped last
-
-    list.restart(nb::borrow(key), &gone);
-    PyDict_Check(self) ? PyDict_Clear(self) : must_succeed(PySet_Clear(self));
-}
-
-template <Base& base>
-void hashed_empty(PyObject* self) {
-    Locked lock(base.list(self));
-    List& list = list_of(base.list(self));
-
-    list.writing();
-    ListChunks gone = list.take(); // dropped last
-    PyDict_Check(self) ? PyDict_Clear(self) : must_succeed(PySet_Clear(self));
-}
-
-// ---- many keys at once ----
-
 template <class Each>
 void for_each(const nb::object& list, Each each) {
     for (Py_ssize_t i = 0; i < PyList_Size(list.ptr()); i++)
         each(nb::borrow(PyList_GetItem(list.ptr(), i)));
 }
 
-int discard(PyObject* self, PyObject* key) {
-    if (PyAnySet_Check(self))
-        return PySet_Discard(self, key);
-    return PyDict_DelItem(self, key);
-}
+nb::object type_of(const Base& base) { return nb::borrow(reinterpret_cast<PyObject*>(base.type)); }
 
-// The value that a dict has for a key, or nothing.
-nb::object value_of(PyObject* self, PyObject* key) {
+// A call on a SortedDict or a SortedSet, which holds the lock of its list.
+struct Call {
+    explicit Call(PyObject* self)
+        : self(self), dict(PyDict_Check(self)), owner((dict ? dict_base : set_base).list(self)),
+          lock(owner), list(list_of(owner)), version(list.version) {}
+
+    // Whether the list is that of the beginning: code of the caller's may have changed it.
+    bool same() const { return version == list.version; }
+    void must_be_same() const {
+        if (!same())
+            raise(PyExc_RuntimeError, "the container changed during the call");
+    }
+    Py_ssize_t size() const { return dict ? PyDict_Size(self) : PySet_Size(self); }
+    bool contains(PyObject* key) const {
+        return checked(dict ? PyDict_Contains(self, key) : PySet_Contains(self, key));
+    }
+    int discard(PyObject* key) const {
+        return dict ? PyDict_DelItem(self, key) : PySet_Discard(self, key);
+    }
+    void empty_table() const { dict ? PyDict_Clear(self) : void(checked(PySet_Clear(self))); }
+    // The value that a dict has for a key, or nothing.
+    nb::object value_of(PyObject* key) const;
+    // A new list of Python's of the keys of the hash table, in no order.
+    nb::object keys() const {
+        if (dict)
+            return checked(PyDict_Keys(self));
+        nb::object copy = checked(PySet_New(self));
+        return list_from(copy.ptr());
+    }
+    // The position that an index of a call means, and the key there.
+    List::Place place_of(PyObject* index, const char* text) const {
+        return list.place_of(list_position(list, index, text));
+    }
+    void forget_new() const;
+    void follow(PyObject* key, Py_ssize_t old_size) const;
+    void follow_all() const;
+    // Takes a key out that is there.
+    void remove(PyObject* key, const List::Place* place = nullptr) const {
+        list.writing();
+        Found found = place ? Found(list, key, *place) : Found(list, key);
+        checked(discard(key));
+        nb::object gone = found.take();
+    }
+
+    PyObject* self;
+    bool dict;
+    PyObject* owner;
+    Locked lock;
+    List& list;
+    uint64_t version;
+};
+
+nb::object Call::value_of(PyObject* key) const {
 #ifdef Py_GIL_DISABLED
     PyObject* found = nullptr;
-    (void)PyDict_GetItemRef(self, key, &found);
-    nb::object value = nb::steal(found);
+    checked(PyDict_GetItemRef(self, key, &found));
+    return nb::steal(found);
 #else
     nb::object value = nb::borrow(PyDict_GetItemWithError(self, key));
-#endif
-    if (!value.is_valid() && PyErr_Occurred())
-        throw nb::python_error();
+    checked(value.is_valid() || !PyErr_Occurred() ? 0 : -1);
     return value;
-}
-
-// References to the values that a dict has for these keys.
-void hold_values(PyObject* self, const nb::object& keys, Dropped* values) {
-    for_each(keys, [&](const nb::object& key) { values->push_back(value_of(self, key.ptr())); });
-}
-
-// The keys of the hash table, in no order.
-nb::object keys_of(PyObject* self) {
-    nb::object copy = PyDict_Check(self) ? nb::borrow(self) : nb::steal(PySet_New(self));
-    must_succeed(copy.is_valid() ? 0 : -1);
-    nb::object keys =
-        nb::steal(PyDict_Check(self) ? PyDict_Keys(self) : PySequence_List(copy.ptr()));
-    must_succeed(keys.is_valid() ? 0 : -1);
-    return keys;
+#endif
 }
 
 // After an error: takes out of the hash table the keys that the list has not, and the other way
 // round. The two have the same objects, so nothing is compared.
-void forget_new(PyObject* self, List& list) {
-    nb::object keys = keys_of(self);
+void Call::forget_new() const {
+    nb::object all = keys();
     std::unordered_set<PyObject*> there, listed;
     std::vector<size_t> positions;
     Dropped gone;
     List::Place place;
 
-    for_each(keys, [&](const nb::object& key) { there.insert(key.ptr()); });
+    for_each(all, [&](const nb::object& key) { there.insert(key.ptr()); });
     for (size_t i = 0; i < list.size(); i++, list.next(&place)) {
         listed.insert(list.at(place));
         if (!there.count(list.at(place)))
             positions.push_back(i);
     }
     list.erase(positions, &gone);
-    for_each(keys, [&](const nb::object& key) {
+    for_each(all, [&](const nb::object& key) {
         if (!listed.count(key.ptr()))
-            must_succeed(discard(self, key.ptr()));
+            checked(discard(key.ptr()));
     });
 }
 
-// After a call that has put a key into the hash table, which has `grown` or not since the list had
-// this version: the list gets it too. If it does not compare, the table loses it again.
-template <Base& base>
-void follow(PyObject* self, PyObject* key, uint64_t version, bool grown) {
-    List& list = list_of(base.list(self));
-    bool sure = version == list.version;
-
-    if (sure && !grown)
+// The call has put a key into the hash table: the list gets it too, if the table has grown. If the
+// key does not compare, the table loses it again.
+void Call::follow(PyObject* key, Py_ssize_t old_size) const {
+    if (same() && size() == old_size)
         return;
     try {
-        for (uint64_t now = list.version;; sure = false, now = list.version) {
-            if (!sure) { // code of the caller's has changed the container
-                int there = base.contains(self, key);
-                must_succeed(there);
-                if (!there || Found(list, key).is_there())
-                    return;
-            }
+        uint64_t now = list.version;
+        for (bool sure = same();; sure = false, now = list.version) {
+            // else code of the caller's has changed the container
+            if (!sure && (!contains(key) || Found(list, key).is_there()))
+                return;
             nb::object order = list.key_of(key);
             if (now == list.version)
                 return list.add(order.ptr(), key);
         }
     } catch (...) {
-        if (version != list.version || discard(self, key) < 0)
-            forget_new(self, list);
+        if (!same() || discard(key) < 0)
+            forget_new();
         throw;
     }
 }
 
-// Takes keys that are there out, if all can be found.
-template <Base& base>
-void hashed_remove_all(PyObject* self, PyObject* given) {
-    nb::object keys = list_from(given);
-    nb::list found;
-    Locked lock(base.list(self));
-    List& list = list_of(base.list(self));
-    std::vector<size_t> positions;
-    Dropped gone;
-    uint64_t version = list.version;
-
-    list.writing();
-    for_each(keys, [&](const nb::object& key) {
-        Found place(list, key.ptr());
-        if (!place.is_there())
-            return;
-        positions.push_back(list.position_of(place.at()));
-        found.append(key);
-    });
-    if (PyDict_Check(self)) // the values are dropped last
-        hold_values(self, found, &gone);
-    if (version != list.version)
-        raise(PyExc_RuntimeError, "the container changed during the call");
-    std::sort(positions.begin(), positions.end());
-    positions.erase(std::unique(positions.begin(), positions.end()), positions.end());
-    try {
-        for_each(found, [&](const nb::object& key) {
-            if (discard(self, key.ptr()) < 0 && !PyErr_ExceptionMatches(PyExc_KeyError))
-                throw nb::python_error();
-            PyErr_Clear();
-        });
-    } catch (...) {
-        forget_new(self, list);
-        throw;
-    }
-    if (version == list.version)
-        list.erase(positions, &gone);
-    else // a hash or a comparison in the hash table has changed the container
-        forget_new(self, list);
-}
-
-// Makes the list anew of what a dict has.
-void follow_all(PyObject* self, List& list) {
+// Makes the list anew of what the hash table has.
+void Call::follow_all() const {
     for (;;) {
-        uint64_t version = list.version;
-        nb::object keys = nb::steal(PyDict_Keys(self));
-        if (!keys.is_valid())
-            throw nb::python_error();
+        uint64_t now = list.version;
+        nb::object all = keys();
         List made;
-        ListChunks none;
-        made.restart(list.key_function(), &none);
-        update(made, keys);
-        if (version == list.version) // else a comparison let others change the container
+        made.restart(list.key_function(), nullptr);
+        update(made, all);
+        if (now == list.version) // else a comparison let others change the container
             return list.exchange(made);
     }
 }
 
-// A copy of a dict if looking one of these keys up may raise, else nothing: to undo changes.
-nb::object backup_of(PyObject* self, const nb::object& keys) {
-    bool own = false;
+// Begins anew, empty, with another key function or None.
+void hashed_restart(PyObject* self, PyObject* key) {
+    Call call(self);
+    ListChunks gone; // dropped last
 
+    call.list.restart(nb::borrow(key), &gone);
+    call.empty_table();
+}
+
+void hashed_empty(PyObject* self) {
+    Call call(self);
+
+    call.list.writing();
+    ListChunks gone = call.list.take(); // dropped last
+    call.empty_table();
+}
+
+// Takes keys that are there out, if all can be found.
+void hashed_remove_all(PyObject* self, PyObject* given) {
+    nb::object keys = list_from(given);
+    nb::list found;
+    Call call(self);
+    std::vector<size_t> positions;
+    Dropped gone; // a finalizer finds the list and the table in order
+
+    call.list.writing();
     for_each(keys, [&](const nb::object& key) {
-        own = own || (PyType_GetFlags(Py_TYPE(key.ptr())) & Py_TPFLAGS_HEAPTYPE);
+        Found place(call.list, key.ptr());
+        if (!place.is_there())
+            return;
+        positions.push_back(call.list.position_of(place.at()));
+        found.append(key);
     });
-    nb::object copy = own ? nb::steal(PyDict_Copy(self)) : nb::object();
-    must_succeed(own && !copy.is_valid() ? -1 : 0);
-    return copy;
+    for_each(found, [&](const nb::object& key) {
+        if (call.dict)
+            gone.push_back(call.value_of(key.ptr()));
+    });
+    call.must_be_same();
+    std::sort(positions.begin(), positions.end());
+    positions.erase(std::unique(positions.begin(), positions.end()), positions.end());
+    try {
+        for_each(found, [&](const nb::object& key) {
+            if (call.discard(key.ptr()) < 0 && !PyErr_ExceptionMatches(PyExc_KeyError))
+                throw nb::python_error();
+            PyErr_Clear();
+        });
+    } catch (...) {
+        call.forget_new();
+        throw;
+    }
+    if (call.same())
+        call.list.erase(positions, &gone);
+    else // a hash or a comparison in the hash table has changed the container
+        call.forget_new();
 }
 
 // ---- dict ----
 
-List& dict_list(PyObject* self) { return list_of(dict_base.list(self)); }
+void put(const Call& call, PyObject* key, PyObject* value) {
+    Py_ssize_t size = call.size();
 
-void put(PyObject* self, PyObject* key, PyObject* value) {
-    List& list = dict_list(self);
-    uint64_t version = list.version;
-    Py_ssize_t size = PyDict_Size(self);
-
-    must_succeed(PyDict_SetItem(self, key, value));
-    follow<dict_base>(self, key, version, PyDict_Size(self) != size);
+    checked(PyDict_SetItem(call.self, key, value));
+    call.follow(key, size);
 }
 
 // The value of a key, taken out, or nothing.
-nb::object take(PyObject* self, PyObject* key) {
-    List& list = dict_list(self);
-    nb::object value = value_of(self, key);
+nb::object take(const Call& call, PyObject* key) {
+    nb::object value = call.value_of(key);
 
-    if (!value.is_valid())
-        return value;
-    list.writing();
-    Found found(list, key);
-    must_succeed(PyDict_DelItem(self, key));
-    nb::object gone = found.take();
+    if (value.is_valid())
+        call.remove(key);
     return value;
 }
 
 int dict_set(PyObject* self, PyObject* key, PyObject* value) {
     return guarded(-1, [&] {
-        Locked lock(dict_base.list(self));
+        Call call(self);
         if (value)
-            put(self, key, value);
-        else if (!take(self, key).is_valid())
+            put(call, key, value);
+        else if (!take(call, key).is_valid())
             raise_key(key);
         return 0;
     });
 }
 
 nb::object dict_pop(PyObject* self, PyObject* key, PyObject* missing) {
-    Locked lock(dict_base.list(self));
-    nb::object value = take(self, key);
+    Call call(self);
+    nb::object value = take(call, key);
 
     if (!value.is_valid() && !missing)
         raise_key(key);
@@ -368,58 +355,31 @@ nb::object dict_pop(PyObject* self, PyObject* key, PyObject* missing) {
 }
 
 nb::object dict_setdefault(PyObject* self, PyObject* key, PyObject* value) {
-    Locked lock(dict_base.list(self));
-    nb::object there = value_of(self, key);
+    Call call(self);
+    nb::object there = call.value_of(key);
 
     if (there.is_valid())
         return there;
     value = value ? value : Py_None;
-    put(self, key, value);
+    put(call, key, value);
     return nb::borrow(value);
 }
 
-// The key at a position, which is `index` of a call, and its value.
-std::pair<nb::object, nb::object> item_at(PyObject* self, PyObject* index, List::Place* place) {
-    List& list = dict_list(self);
+// The item at a position; pop: taken out.
+template <bool pop>
+nb::object dict_item(PyObject* self, PyObject* index) {
+    nb::object pair = nb::make_tuple(nb::none(), nb::none()); // now: without memory nothing is lost
+    Call call(self);
 
-    *place = list.place_of(list_position(list, index, "list index out of range"));
-    nb::object key = nb::borrow(list.at(*place)), value = value_of(self, key.ptr());
+    if (pop && call.size() == 0)
+        raise(PyExc_KeyError, "popitem(): dictionary is empty");
+    List::Place place = call.place_of(index, "list index out of range");
+    uint64_t now = call.list.version;
+    nb::object key = nb::borrow(call.list.at(place)), value = call.value_of(key.ptr());
     if (!value.is_valid())
         raise_key(key);
-    return {key, value};
-}
-
-// An iterator over the values, or over the items, in the order of the keys.
-template <bool pairs>
-PyObject* dict_walk(PyObject* self, PyObject* backward) {
-    bool reverse = truth_of(backward);
-    PyObject* owner = dict_base.list(self);
-    Locked lock(owner);
-
-    return walk(owner, 0, list_of(owner).size(), reverse, list_of(owner).version, self, pairs);
-}
-
-nb::object dict_peekitem(PyObject* self, PyObject* index) {
-    Locked lock(dict_base.list(self));
-    List::Place place;
-    auto [key, value] = item_at(self, index, &place);
-
-    return nb::make_tuple(std::move(key), std::move(value));
-}
-
-nb::object dict_popitem(PyObject* self, PyObject* index) {
-    nb::object pair = nb::make_tuple(nb::none(), nb::none()); // now: without memory nothing is lost
-    Locked lock(dict_base.list(self));
-    List& list = dict_list(self);
-    List::Place place;
-
-    if (PyDict_Size(self) == 0)
-        raise(PyExc_KeyError, "popitem(): dictionary is empty");
-    auto [key, value] = item_at(self, index, &place);
-    list.writing();
-    Found found(list, key.ptr(), place);
-    must_succeed(PyDict_DelItem(self, key.ptr()));
-    nb::object gone = found.take();
+    if (pop)
+        call.remove(key.ptr(), now == call.list.version ? &place : nullptr);
     PyTuple_SetItem(pair.ptr(), 0, key.release().ptr());
     PyTuple_SetItem(pair.ptr(), 1, value.release().ptr());
     return pair;
@@ -428,189 +388,132 @@ nb::object dict_popitem(PyObject* self, PyObject* index) {
 // _update(...): sets the items of what dict() takes as the arguments of a call.
 PyObject* dict_update(PyObject* self, PyObject* args, PyObject* more) {
     return returning([&] {
-        Locked lock(dict_base.list(self));
-        List& list = dict_list(self);
-        list.writing();
-        nb::object type = nb::borrow(reinterpret_cast<PyObject*>(&PyDict_Type));
-        if (PyDict_Size(self) == 0) {
-            nb::object method = type.attr("update").attr("__get__")(nb::handle(self));
-            try {
-                must_succeed(nb::steal(PyObject_Call(method.ptr(), args, more)).is_valid() ? 0
-                                                                                           : -1);
-                follow_all(self, list);
-            } catch (...) {
-                forget_new(self, list);
-                throw;
-            }
-            return Py_NewRef(Py_None);
-        }
-        nb::object made = nb::steal(PyObject_Call(type.ptr(), args, more));
-        must_succeed(made.is_valid() ? 0 : -1);
+        Call call(self);
+        nb::object made, backup, type = type_of(dict_base);
         nb::list fresh;
         Dropped old; // a finalizer finds the list and the dict in order
-        nb::object keys = nb::steal(PyDict_Keys(made.ptr()));
-        must_succeed(keys.is_valid() ? 0 : -1);
-        hold_values(self, keys, &old);
-        nb::object backup = backup_of(self, keys);
-        uint64_t version = list.version;
-        for_each(keys, [&](const nb::object& key) {
-            int there = PyDict_Contains(self, key.ptr());
-            must_succeed(there);
-            if (!there)
+        bool own = false; // some key has a class of the caller's: looking it up may raise
+
+        call.list.writing();
+        try {
+            if (call.size() == 0) {
+                nb::object method = type.attr("update").attr("__get__")(nb::handle(self));
+                made = checked(PyObject_Call(method.ptr(), args, more));
+                call.follow_all();
+                return Py_NewRef(Py_None);
+            }
+        } catch (...) {
+            call.forget_new();
+            throw;
+        }
+        made = checked(PyObject_Call(type.ptr(), args, more));
+        for_each(checked(PyDict_Keys(made.ptr())), [&](const nb::object& key) {
+            own = own || (PyType_GetFlags(Py_TYPE(key.ptr())) & Py_TPFLAGS_HEAPTYPE);
+            old.push_back(call.value_of(key.ptr()));
+            if (!old.back().is_valid())
                 fresh.append(key);
         });
-        if (version != list.version)
-            raise(PyExc_RuntimeError, "the container changed during the call");
-        update(list, fresh);
-        version = list.version;
+        if (own)
+            backup = checked(PyDict_Copy(self));
+        call.must_be_same();
+        update(call.list, fresh);
+        call.version = call.list.version;
         if (PyDict_Update(self, made.ptr())) {
             nb::python_error error;
-            if (backup.is_valid()) {
+            if (own) {
                 PyDict_Clear(self);
-                must_succeed(PyDict_Update(self, backup.ptr()));
+                checked(PyDict_Update(self, backup.ptr()));
             }
-            forget_new(self, list);
+            call.forget_new();
             throw error;
         }
-        if (version != list.version) // a hash or a comparison in the dict has changed the container
-            follow_all(self, list);
+        if (!call.same()) // a hash or a comparison in the dict has changed the container
+            call.follow_all();
         return Py_NewRef(Py_None);
     });
 }
 
 // ---- set ----
 
-List& set_list(PyObject* self) { return list_of(set_base.list(self)); }
-
 void set_add(PyObject* self, PyObject* value) {
-    Locked lock(set_base.list(self));
-    uint64_t version = set_list(self).version;
-    Py_ssize_t size = PySet_Size(self);
+    Call call(self);
+    Py_ssize_t size = call.size();
 
-    must_succeed(PySet_Add(self, value));
-    follow<set_base>(self, value, version, PySet_Size(self) != size);
+    checked(PySet_Add(self, value));
+    call.follow(value, size);
 }
 
 // Adds all of an iterable, or none.
 void set_add_all(PyObject* self, PyObject* given) {
     nb::object values = list_from(given);
     nb::list added;
-    Locked lock(set_base.list(self));
-    List& list = set_list(self);
-    uint64_t version = list.version;
+    Call call(self);
 
-    list.writing();
+    call.list.writing();
     try {
         for_each(values, [&](const nb::object& value) {
-            Py_ssize_t size = PySet_Size(self);
-            must_succeed(PySet_Add(self, value.ptr()));
-            if (PySet_Size(self) != size)
+            Py_ssize_t size = call.size();
+            checked(PySet_Add(self, value.ptr()));
+            if (call.size() != size)
                 added.append(value);
         });
-        if (version != list.version) // a hash or a comparison in the set has changed the container
-            raise(PyExc_RuntimeError, "the container changed during the call");
-        update(list, added);
+        call.must_be_same(); // a hash or a comparison in the set may have changed the container
+        update(call.list, added);
     } catch (...) {
-        forget_new(self, list);
+        call.forget_new();
         throw;
     }
 }
 
-// Gives a set the elements of another one, which are not hashed or compared again, and their list.
-void take_over(PyObject* self, PyObject* from, List& list, List& made) {
-    nb::object update = nb::borrow(reinterpret_cast<PyObject*>(&PySet_Type)).attr("update");
-    uint64_t version = list.version;
+// Takes the elements of another set, which no one else has, instead of its own. None is hashed or
+// compared again.
+void set_become(PyObject* self, PyObject* made) {
+    nb::object gone = checked(PySet_New(self)); // dropped last
+    Call call(self);
 
-    must_succeed(PySet_Clear(self));
-    update(nb::handle(self), nb::handle(from));
-    bool other =
-        version != list.version; // a finalizer that the collector ran has changed the container
-    list.exchange(made);
-    if (other)
-        forget_new(self, list);
-}
-
-// Becomes these, a list that is sorted and has each once.
-void set_fill(PyObject* self, PyObject* given) {
-    nb::object values = list_from(given);
-    Locked lock(set_base.list(self));
-    List& list = set_list(self);
-    List made;
-    ListChunks none;
-
-    list.writing();
-    made.restart(list.key_function(), &none);
-    update(made, values);
-    nb::object fresh = nb::steal(PySet_New(values.ptr()));
-    nb::object gone = nb::steal(PySet_New(self)); // dropped last
-    must_succeed(fresh.is_valid() && gone.is_valid() ? 0 : -1);
-    take_over(self, fresh.ptr(), list, made);
-}
-
-// Becomes a copy of another set with the same key function.
-void set_copy_from(PyObject* self, PyObject* other) {
-    if (!PyObject_TypeCheck(other, set_type))
-        raise(PyExc_TypeError, "only a sorted set can be copied");
-    BothLocked lock(set_base.list(self), set_base.list(other));
-    List &list = set_list(self), &from = set_list(other), made;
-    ListChunks none;
-
-    if (!list.key_function().is(from.key_function()))
-        raise(PyExc_RuntimeError, "the container changed during the call");
-    nb::object gone = nb::steal(PySet_New(self)); // dropped last
-    must_succeed(gone.is_valid() ? 0 : -1);
-    list.writing();
-    made.restart(list.key_function(), &none);
-    made.assign(from.refs(true), from.refs(false));
-    take_over(self, other, list, made);
+    call.list.writing();
+    call.empty_table();
+    type_of(set_base).attr("update")(nb::handle(self), nb::handle(made));
+    bool same = call.same(); // else a finalizer that the collector ran has changed the container
+    call.list.exchange(list_of(set_base.list(made)));
+    if (!same)
+        call.forget_new();
 }
 
 template <bool must>
 void set_discard(PyObject* self, PyObject* value) {
-    Locked lock(set_base.list(self));
-    List& list = set_list(self);
-    int there = PySet_Contains(self, value);
+    Call call(self);
 
-    must_succeed(there);
-    if (!there && must)
+    if (call.contains(value))
+        call.remove(value);
+    else if (must)
         raise_key(value);
-    if (!there)
-        return;
-    list.writing();
-    Found found(list, value);
-    must_succeed(PySet_Discard(self, value));
-    nb::object gone = found.take();
 }
 
 nb::object set_pop(PyObject* self, PyObject* index) {
-    Locked lock(set_base.list(self));
-    List& list = set_list(self);
-    const char* text = list.size() ? "pop index out of range" : "pop from empty list";
-    List::Place place = list.place_of(list_position(list, index, text));
+    Call call(self);
+    const char* text = call.list.size() ? "pop index out of range" : "pop from empty list";
+    List::Place place = call.place_of(index, text);
+    nb::object value = nb::borrow(call.list.at(place));
 
-    list.writing();
-    nb::object value = nb::borrow(list.at(place));
-    Found found(list, value.ptr(), place);
-    must_succeed(PySet_Discard(self, value.ptr()));
-    nb::object gone = found.take();
+    call.remove(value.ptr(), &place);
     return value;
 }
 
 template <Base& base>
 size_t hashed_sizeof(PyObject* self) {
-    nb::object type = nb::borrow(reinterpret_cast<PyObject*>(base.type));
-    auto own = nb::cast<size_t>(type.attr("__sizeof__")(nb::handle(self)));
+    auto own = nb::cast<size_t>(type_of(base).attr("__sizeof__")(nb::handle(self)));
     return own + nb::cast<size_t>(nb::handle(base.list(self)).attr("__sizeof__")());
 }
 
-#define SHARED(base)                                                             \
-    method<"clear($self)\n--\n\nRemove everything. O(n)", hashed_empty<base>>(), \
-        method<"__reversed__($self)\n--\n\nIterate in descending order.",        \
-               hashed_reversed<base>>(),                                         \
-        method<"__sizeof__($self)\n--\n\n", hashed_sizeof<base>>(),              \
-        method<"_restart($self, key)\n--\n\n", hashed_restart<base>>(),          \
-        method<"_remove_all($self, keys)\n--\n\n", hashed_remove_all<base>>(), { \
-        nullptr, nullptr, 0, nullptr                                             \
+#define SHARED(base)                                                       \
+    method<"clear($self)\n--\n\nRemove everything. O(n)", hashed_empty>(), \
+        method<"__reversed__($self)\n--\n\nIterate in descending order.",  \
+               hashed_reversed<base>>(),                                   \
+        method<"__sizeof__($self)\n--\n\n", hashed_sizeof<base>>(),        \
+        method<"_restart($self, key)\n--\n\n", hashed_restart>(),          \
+        method<"_remove_all($self, keys)\n--\n\n", hashed_remove_all>(), { \
+        nullptr, nullptr, 0, nullptr                                       \
     }
 
 PyMethodDef dict_methods[] = {
@@ -619,13 +522,11 @@ PyMethodDef dict_methods[] = {
         "KeyError without one. O(log n)",
         dict_pop>(),
     method<"popitem($self, index=-1)\n--\n\nRemove the item at a position and return it. O(log n)",
-           dict_popitem>(),
-    method<"peekitem($self, index=-1)\n--\n\nThe item at a position. O(log n)", dict_peekitem>(),
+           dict_item<true>>(),
+    method<"peekitem($self, index=-1)\n--\n\nThe item at a position. O(log n)", dict_item<false>>(),
     method<"setdefault($self, key, default=None)\n--\n\nThe value of key, which is set to default "
            "if there is none. O(log n)",
            dict_setdefault>(),
-    method<"_walk_items($self, backward)\n--\n\n", dict_walk<true>>(),
-    method<"_walk_values($self, backward)\n--\n\n", dict_walk<false>>(),
     {"_update", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(dict_update)),
      METH_VARARGS | METH_KEYWORDS, nullptr},
     SHARED(dict_base)};
@@ -640,8 +541,7 @@ PyMethodDef set_methods[] = {
     method<"pop($self, index=-1)\n--\n\nRemove the value at a position and return it. O(log n)",
            set_pop>(),
     method<"_add_all($self, values)\n--\n\n", set_add_all>(),
-    method<"_fill($self, values)\n--\n\n", set_fill>(),
-    method<"_copy_from($self, other)\n--\n\n", set_copy_from>(),
+    method<"_become($self, made)\n--\n\n", set_become>(),
     SHARED(set_base)};
 
 template <Base& base>
@@ -652,7 +552,7 @@ PyGetSetDef hashed_getters[] = {
 
 template <Base& base>
 nb::object make_type(const char* name, PyMethodDef* methods, void* set_item) {
-    nb::object own = nb::borrow(reinterpret_cast<PyObject*>(base.type));
+    nb::object own = type_of(base);
     PyType_Slot slots[] = {
         {Py_tp_new, reinterpret_cast<void*>(hashed_new<base>)},
         {Py_tp_traverse, reinterpret_cast<void*>(hashed_traverse<base>)},
@@ -672,9 +572,7 @@ nb::object make_type(const char* name, PyMethodDef* methods, void* set_item) {
     base.size = nb::cast<Py_ssize_t>(own.attr("__basicsize__"));
     PyType_Spec spec = {name, static_cast<int>(base.size + sizeof(PyObject*)), 0,
                         Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
-    nb::object type = nb::steal(PyType_FromSpecWithBases(&spec, own.ptr()));
-    if (!type.is_valid())
-        throw nb::python_error();
+    nb::object type = checked(PyType_FromSpecWithBases(&spec, own.ptr()));
     return type;
 }
 
@@ -684,9 +582,7 @@ void bind_hashed(nb::module_& module) {
     empty = PyTuple_New(0);
     module.attr("Dict") = make_type<dict_base>("lathwork._core.Dict", dict_methods,
                                                reinterpret_cast<void*>(dict_set));
-    nb::object made = make_type<set_base>("lathwork._core.Set", set_methods, nullptr);
-    module.attr("Set") = made;
-    set_type = reinterpret_cast<PyTypeObject*>(made.release().ptr());
+    module.attr("Set") = make_type<set_base>("lathwork._core.Set", set_methods, nullptr);
 }
 
 } // namespace lathpy

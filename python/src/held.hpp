@@ -43,9 +43,7 @@ inline Word pack(PyObject* value) {
 inline nb::object unpack(Word word) {
     if (is_object(word))
         return nb::borrow(object_of(word));
-    nb::object number = nb::steal(PyLong_FromLongLong(small_of(word)));
-    if (!number.is_valid())
-        throw nb::python_error();
+    nb::object number = checked(PyLong_FromLongLong(small_of(word)));
     return number;
 }
 
@@ -73,8 +71,5 @@ public:
 
 // Sorts by key, digit by digit; equal ones stay in order.
 void sort_by_code(std::vector<lath_item>& items);
-
-// A key and its value, either of which may be missing.
-using Pair = std::pair<nb::object, nb::object>;
 
 } // namespace lathpy

@@ -412,9 +412,7 @@ nb::object Tree::collect(lath_interval_iter* iter) {
         for (size_t i = 0; i < n; i++)
             held.push_back(nb::borrow(reinterpret_cast<PyObject*>(found[i].value)));
     } while (n == at_a_time);
-    nb::object result = nb::steal(PySet_New(nullptr));
-    if (!result.is_valid())
-        throw nb::python_error();
+    nb::object result = checked(PySet_New(nullptr));
     for (const nb::object& interval : held)
         if (PySet_Add(result.ptr(), interval.ptr()))
             throw nb::python_error();
@@ -540,9 +538,7 @@ PyType_Spec interval_spec = {"lathwork._core.Bounded", 0, 0,
 
 void bind_intervals(nb::module_& module) {
     nb::object bases = nb::make_tuple(nb::handle(reinterpret_cast<PyObject*>(&PyTuple_Type)));
-    nb::object bounded = nb::steal(PyType_FromSpecWithBases(&interval_spec, bases.ptr()));
-    if (!bounded.is_valid())
-        throw nb::python_error();
+    nb::object bounded = checked(PyType_FromSpecWithBases(&interval_spec, bases.ptr()));
     module.attr("Bounded") = bounded;
     const auto any = nb::arg().none(); // None is refused as other bounds are
     LockedClass<Tree>(module, "Tree", nb::type_slots(tree_slots), nb::is_weak_referenceable())

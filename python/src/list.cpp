@@ -14,34 +14,18 @@ namespace {
 
 enum : uint8_t { uncoded, number, text, bytes, tuple }; // tuple + the kind of its first item
 
-// The first eight bytes of a text as UTF-8 writes it, lone surrogates too: in the order of code
-// points.
+// The first eight bytes of a text, lone surrogates too, in the order of code points: one byte of a
+// character of ASCII, three of another one.
 uint64_t text_code(PyObject* text) {
     Py_ssize_t size = PyUnicode_GetLength(text);
     uint64_t code = 0;
     int left = 64;
-    auto put = [&](uint64_t byte) {
-        left -= 8;
-        code |= left >= 0 ? byte << left : 0;
-    };
 
     for (Py_ssize_t i = 0; i < size && left > 0; i++) {
         uint64_t c = PyUnicode_ReadChar(text, i);
-        if (c < 0x80) {
-            put(c);
-        } else if (c < 0x800) {
-            put(0xc0 | c >> 6);
-            put(0x80 | (c & 63));
-        } else if (c < 0x10000) {
-            put(0xe0 | c >> 12);
-            put(0x80 | (c >> 6 & 63));
-            put(0x80 | (c & 63));
-        } else {
-            put(0xf0 | c >> 18);
-            put(0x80 | (c >> 12 & 63));
-            put(0x80 | (c >> 6 & 63));
-            put(0x80 | (c & 63));
-        }
+        left -= c < 0x80 ? 8 : 24;
+        c |= c < 0x80 ? 0 : 0x800000;
+        code |= left >= 0 ? c << left : c >> -left;
     }
     return code;
 }
@@ -349,7 +333,9 @@ void List::restart(nb::object key, ListChunks* gone) {
     writing();
     if (keying) // what it returns belongs to the order that is about to end
         raise(PyExc_RuntimeError, "__init__ was called while the key function runs");
-    take().swap(*gone);
+    ListChunks old_items = take();
+    if (gone)
+        gone->swap(old_items);
     nb::object old = std::move(key_fn);
     chunks.keyed = !key.is_none();
     if (chunks.keyed)
@@ -614,6 +600,22 @@ void List::merge(const Refs& keys, const Refs& values) {
     std::vector<size_t> positions; // before which old item each one comes
     size_t n = keys.size(), done = 0;
 
+    if (n >= count / 8) {
+        Refs all_keys, all_values, old_keys = refs(true), old_values = refs(false);
+        for (size_t i = 0; i < old_keys.size(); i++) {
+            for (; done < n && Order(*this, keys[done]).before(old_keys[i]); done++) {
+                all_keys.push_back(keys[done]);
+                all_values.push_back(values[done]);
+            }
+            all_keys.push_back(old_keys[i]);
+            all_values.push_back(old_values[i]);
+        }
+        for (; done < n; done++) {
+            all_keys.push_back(keys[done]);
+            all_values.push_back(values[done]);
+        }
+        return assign(all_keys, all_values);
+    }
     positions.reserve(n);
     for (PyObject* key : keys)
         positions.push_back(position_of(bisect(key, true)));

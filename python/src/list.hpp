@@ -73,7 +73,7 @@ public:
 
     size_t size() const { return count; }
     bool keyed() const { return chunks.keyed; }
-    // Begins anew, empty, with another key function or None. gone: gets what it had.
+    // Begins anew, empty, with another key function or None. gone: gets what it had, or NULL.
     void restart(nb::object key, ListChunks* gone);
     void exchange(List& other); // the items; both have the same key function
     Refs refs(bool keys) const; // borrowed: of the keys or of the values
@@ -97,7 +97,7 @@ public:
     // Before each change. Throws RuntimeError within a comparison.
     void writing();
     void add(PyObject* key, PyObject* value);
-    // Adds sorted values, one by one: all or, if it throws, none.
+    // Adds sorted values: all or, if it throws, none.
     void merge(const Refs& keys, const Refs& values);
     // Becomes these, which are sorted.
     void assign(const Refs& keys, const Refs& values);

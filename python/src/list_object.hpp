@@ -24,10 +24,8 @@ inline List& self_of<List>(PyObject* self) {
 // A new empty object of lathwork._core.List, or of the class of Python's that derives from it.
 PyObject* new_list();
 
-// An iterator over the items at positions [start, stop) of a list that has this version; with a
-// dict over the values that it has for these keys, or over the pairs of both.
-PyObject* walk(PyObject* owner, size_t start, size_t stop, bool backward, uint64_t version,
-               PyObject* dict = nullptr, bool pairs = false);
+// An iterator over the items at positions [start, stop) of a list that has this version.
+PyObject* walk(PyObject* owner, size_t start, size_t stop, bool backward, uint64_t version);
 // The position that an index of Python's means; NULL: the last one. Throws IndexError.
 size_t list_position(const List& list, PyObject* index, const char* text);
 // Takes one value out, if it is there. Returns whether it was.

@@ -15,19 +15,17 @@ namespace {
 
 PyTypeObject *list_type, *iterator_type;
 PyTypeObject* list_class; // lathwork.SortedList, once it is there
+PyObject* list_order; // the function that sorts values by a key function
 
 // ---- iterator ----
 
 struct ListIterator {
     PyObject head;
     PyObject* owner; // NULL at the end
-    PyObject* dict; // whose values are shown; NULL: the keys are
-    binaryfunc get; // of the dict
     PyObject **at, **end; // the items to come of one chunk; they are there while the version is
     ptrdiff_t step; // 1 or -1
     size_t chunk, left; // that one, and items to come in others
     uint64_t version;
-    bool pairs; // of keys and values
 
     size_t to_come() const { return left + static_cast<size_t>((end - at) * step); }
     // Goes on at a place, with `left` items to come.
@@ -39,20 +37,6 @@ struct ListIterator {
         left -= n;
     }
 };
-
-// What an iterator shows of a key. May run code of the caller's.
-PyObject* show(const ListIterator* iterator, nb::object key) {
-    if (!iterator->dict)
-        return key.release().ptr();
-    nb::object dict = nb::borrow(iterator->dict); // as that code may end the iterator
-    bool pairs = iterator->pairs;
-    nb::object value = nb::steal(iterator->get(dict.ptr(), key.ptr()));
-    if (!value.is_valid())
-        throw nb::python_error();
-    return (pairs ? nb::make_tuple(std::move(key), std::move(value)) : std::move(value))
-        .release()
-        .ptr();
-}
 
 // The next item, borrowed, or NULL at the end. Throws RuntimeError if the list has changed.
 PyObject* step(ListIterator* iterator) {
@@ -81,28 +65,22 @@ PyObject* iterator_next(PyObject* self) {
         if ((iterator->end - iterator->at) * iterator->step > ahead)
             __builtin_prefetch(iterator->at[ahead * iterator->step]);
         iterator->at += iterator->step;
-        if (!iterator->dict)
-            return Py_NewRef(item);
-        return returning([&] { return show(iterator, nb::borrow(item)); });
+        return Py_NewRef(item);
     }
 #endif
     return returning([&]() -> PyObject* {
-        nb::object owner, next; // dropped last, without the locks
+        nb::object owner; // dropped last, without the locks
         {
             Locked own(self);
             owner = nb::borrow(iterator->owner);
         }
         if (!owner.is_valid())
             return nullptr;
-        {
-            BothLocked lock(self, owner);
-            next = nb::borrow(iterator->owner ? step(iterator) : nullptr);
-            if (!next.is_valid()) {
-                iterator->at = iterator->end;
-                Py_CLEAR(iterator->owner);
-            }
-        }
-        return next.is_valid() ? show(iterator, std::move(next)) : nullptr;
+        BothLocked lock(self, owner);
+        PyObject* next = iterator->owner ? step(iterator) : nullptr;
+        if (!next)
+            Py_CLEAR(iterator->owner);
+        return Py_XNewRef(next);
     });
 }
 
@@ -111,7 +89,6 @@ size_t iterator_hint(PyObject* self) { return reinterpret_cast<ListIterator*>(se
 int iterator_traverse(PyObject* self, visitproc visit, void* arg) {
     Py_VISIT(Py_TYPE(self));
     Py_VISIT(reinterpret_cast<ListIterator*>(self)->owner);
-    Py_VISIT(reinterpret_cast<ListIterator*>(self)->dict);
     return 0;
 }
 
@@ -120,7 +97,6 @@ int iterator_clear(PyObject* self) {
     iterator->at = iterator->end;
     iterator->left = 0;
     Py_CLEAR(iterator->owner);
-    Py_CLEAR(iterator->dict);
     return 0;
 }
 
@@ -224,16 +200,14 @@ PyObject* list_iter(PyObject* self) { return walk_all(self, false); }
 
 PyObject* list_reversed(PyObject* self) { return walk_all(self, true); }
 
-// _walk_slice(slice, backward): an iterator over a slice without a step
-PyObject* list_walk_slice(PyObject* self, PyObject* index, PyObject* reverse) {
-    Py_ssize_t start, stop, step;
+// _walk(start, stop, backward): an iterator over the items at these positions
+PyObject* list_walk(PyObject* self, PyObject* start, PyObject* stop, PyObject* reverse) {
+    auto first = static_cast<size_t>(number_of(start)),
+         behind = static_cast<size_t>(number_of(stop));
     bool backward = truth_of(reverse);
-
-    if (PySlice_Unpack(index, &start, &stop, &step))
-        throw nb::python_error();
     Locked lock(self);
-    PySlice_AdjustIndices(static_cast<Py_ssize_t>(list_of(self).size()), &start, &stop, step);
-    return walk(self, static_cast<size_t>(start), static_cast<size_t>(stop), backward,
+
+    return walk(self, first, std::min(behind, list_of(self).size()), backward,
                 list_of(self).version);
 }
 
@@ -300,9 +274,7 @@ PyObject* slice_list(List& list, PyObject* index) {
         uint64_t version = list.version;
         Slice slice = whole.in(list);
         // Before Python 3.12 this allocation may run finalizers, which may change the list.
-        nb::object made = nb::steal(PyList_New(slice.count));
-        if (!made.is_valid())
-            throw nb::python_error();
+        nb::object made = checked(PyList_New(slice.count));
         if (version != list.version)
             continue;
         if (slice.count)
@@ -396,17 +368,22 @@ void list_update(PyObject* self, PyObject* iterable) {
     update(list_of(self), values);
 }
 
-// Becomes these values, which are sorted.
-void list_assign(List& list, PyObject* sorted) {
-    nb::object values = list_from(sorted);
-    nb::list keys;
-
-    if (list.keyed())
-        for (nb::handle value : nb::borrow<nb::list>(values))
-            keys.append(list.key_of(value.ptr()));
-    List::Refs refs = refs_of(values);
-    list.assign(list.keyed() ? refs_of(keys) : refs, refs);
+// Becomes these values and their keys, which are sorted.
+void list_assign(List& list, PyObject* keys, PyObject* values) {
+    nb::object of_keys = list_from(keys), of_values = list_from(values);
+    list.assign(refs_of(of_keys), refs_of(of_values));
 }
+
+// Becomes a copy of another List with the same key function. Returns the other one's version.
+uint64_t list_copy(PyObject* self, PyObject* other) {
+    if (!PyObject_TypeCheck(other, list_type))
+        raise(PyExc_TypeError, "only a sorted list can be copied");
+    BothLocked lock(self, other);
+    list_of(self).assign(list_of(other).refs(true), list_of(other).refs(false));
+    return list_of(other).version;
+}
+
+uint64_t list_version(List& list) { return list.version; }
 
 void list_empty(List& list) {
     list.writing();
@@ -444,9 +421,11 @@ PyMethodDef list_methods[] = {
     method<"_discard($self, value)\n--\n\nWhether there was one.", take_value, List>(),
     method<"_index_of($self, value)\n--\n\n", list_index_of, List>(),
     method<"_update($self, iterable)\n--\n\n", list_update>(),
-    method<"_assign($self, values)\n--\n\n", list_assign, List>(),
+    method<"_assign($self, keys, values)\n--\n\n", list_assign, List>(),
+    method<"_copy($self, other)\n--\n\n", list_copy>(),
+    method<"_version($self)\n--\n\n", list_version, List>(),
     method<"_restart($self, key)\n--\n\n", list_restart, List>(),
-    method<"_walk_slice($self, index, backward)\n--\n\n", list_walk_slice>(),
+    method<"_walk($self, start, stop, backward)\n--\n\n", list_walk>(),
     method<"_walk_between($self, low, low_in, high, high_in, backward)\n--\n\n",
            list_walk_between>(),
     method<"_verify($self)\n--\n\n", &List::verify, List>(),
@@ -511,71 +490,28 @@ bool take_value(List& list, PyObject* value) {
 }
 
 void update(List& list, const nb::object& values) {
-    auto n = static_cast<size_t>(PyList_Size(values.ptr()));
-    // Many are sorted together with what is there, which is a run for the sort.
-    size_t old = n < list.size() / 8 ? 0 : list.size();
     nb::object key = list.key_function();
     uint64_t version = list.version;
-    auto same = [&] { // a finalizer, a key function or a comparison, of this thread or another one
-        if (version != list.version || !key.is(list.key_function()))
-            raise(PyExc_RuntimeError, "the container changed during the call");
-    };
-    auto there = [&](bool of_keys) {
-        nb::object made = nb::steal(PyList_New(static_cast<Py_ssize_t>(old)));
-        if (!made.is_valid())
-            throw nb::python_error();
-        same();
-        Py_ssize_t at = 0;
-        for (PyObject* item : old ? list.refs(of_keys) : List::Refs())
-            set_item(made.ptr(), at++, Py_NewRef(item));
-        return nb::borrow<nb::list>(made);
-    };
 
-    if (n == 0)
-        return;
-    nb::list all = there(false), keys = list.keyed() ? there(true) : nb::list();
-    all.extend(values);
-    List::Refs sorted_keys, sorted = refs_of(all);
-    if (list.keyed()) {
-        nb::list order;
-        for (nb::handle value : nb::borrow<nb::list>(values))
-            keys.append(list.key_of(value.ptr()));
-        for (size_t i = 0; i < sorted.size(); i++)
-            order.append(nb::int_(i));
-        order.attr("sort")(nb::arg("key") = keys.attr("__getitem__"));
-        List::Refs of_keys = refs_of(keys), of_values = sorted;
-        for (size_t i = 0; i < sorted.size(); i++) {
-            auto from = nb::cast<size_t>(order[i]);
-            sorted_keys.push_back(of_keys[from]);
-            sorted[i] = of_values[from];
-        }
-    } else {
-        if (PyList_Sort(all.ptr()))
-            throw nb::python_error();
-        sorted_keys = sorted = refs_of(all);
-    }
-    same();
-    old == list.size() ? list.assign(sorted_keys, sorted) : list.merge(sorted_keys, sorted);
+    // Runs code of the caller's: a key function or a comparison, of this thread or another one.
+    nb::object pair = nb::borrow(list_order)(values, key);
+    if (version != list.version || !key.is(list.key_function()))
+        raise(PyExc_RuntimeError, "the container changed during the call");
+    list.merge(refs_of(pair[0]), refs_of(pair[1]));
 }
 
 // The allocation may run finalizers: if they change the list, the first step raises RuntimeError.
-PyObject* walk(PyObject* owner, size_t start, size_t stop, bool backward, uint64_t version,
-               PyObject* dict, bool pairs) {
+PyObject* walk(PyObject* owner, size_t start, size_t stop, bool backward, uint64_t version) {
     List& list = list_of(owner);
     auto* made = PyObject_GC_New(ListIterator, iterator_type);
 
     if (!made)
         throw nb::python_error();
     made->owner = Py_NewRef(owner);
-    made->dict = Py_XNewRef(dict);
-    made->get = nullptr;
-    if (dict)
-        made->get = reinterpret_cast<binaryfunc>(PyType_GetSlot(Py_TYPE(dict), Py_mp_subscript));
     made->at = made->end = nullptr;
     made->step = backward ? -1 : 1;
     made->left = start < stop ? stop - start : 0;
     made->version = version;
-    made->pairs = pairs;
     if (made->left && version == list.version)
         made->enter(list, list.place_of(backward ? stop - 1 : start));
     PyObject_GC_Track(made);
@@ -586,15 +522,14 @@ PyObject* new_list() { return list_new(list_class, nullptr, nullptr); }
 
 void bind_lists(nb::module_& module) {
     auto make = [&](PyType_Spec* spec) {
-        nb::object type = nb::steal(PyType_FromSpec(spec));
-        if (!type.is_valid())
-            throw nb::python_error();
+        nb::object type = checked(PyType_FromSpec(spec));
         return reinterpret_cast<PyTypeObject*>(type.release().ptr());
     };
     iterator_type = make(&iterator_spec);
     list_type = make(&list_spec);
-    module.def("_lists_are", [](nb::handle type) {
+    module.def("_lists_are", [](nb::handle type, nb::handle order) {
         list_class = reinterpret_cast<PyTypeObject*>(type.inc_ref().ptr());
+        list_order = order.inc_ref().ptr();
     });
     module.attr("List") = nb::handle(reinterpret_cast<PyObject*>(list_type));
     bind_hashed(module);

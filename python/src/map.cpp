@@ -1,38 +1,23 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// The type Map of lathwork._core: an index of the library's, from keys to words of values.
-//
-//   integer, real   lathwork/index.h, from codes (code.hpp) to words
-//   text, bytes     lathwork/bytes.h, of records: a word and the bytes of the key
-//
-// A word is a value: an object, or an integer of 62 bits in place. Keys are not kept as objects, so
-// no comparison runs code of the caller's. Such code may run in a conversion, which is before
-// anything is looked for, and in a finalizer, when a change is complete (release()).
+// The type Map of lathwork._core: an index (map_index.hpp) without objects of keys, so no
+// comparison runs code of the caller's. Such code may run in a conversion, which is before anything
+// is looked for, and in a finalizer, when a change is complete (release()).
 //
 // All calls hold the GIL, or where there is none the lock of the object (visit.hpp); get() needs
 // neither. Look-ups of arrays release it while they work on the index (turn.hpp): meanwhile changes
 // wait (writing()).
 #include "array.hpp"
-#include "code.hpp"
-#include "held.hpp"
-#include "iterator.hpp"
-#include "memory.hpp"
+#include "map_index.hpp"
 #include "method.hpp"
 #include "modules.hpp"
 #include "turn.hpp"
 #include "visit.hpp"
 
-#include <lathwork/bytes.h>
-#include <lathwork/index.h>
-
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cerrno>
-#include <cstring>
-#include <new>
 #include <optional>
-#include <string_view>
 #include <vector>
 
 namespace lathpy {
@@ -64,285 +49,6 @@ void sort_by_code(std::vector<lath_item>& items) {
 }
 
 namespace {
-
-bool is_text(Kind kind) { return kind == Kind::text || kind == Kind::bytes; }
-
-// The int, float, str or bytes that a key compares as, or none. May run code of its class.
-nb::object plain_of(PyObject* key) {
-    PyTypeObject* type = Py_TYPE(key);
-
-    if (type == &PyLong_Type || type == &PyFloat_Type || type == &PyUnicode_Type ||
-        type == &PyBytes_Type)
-        return nb::borrow(key);
-    return bounds("plain")(nb::handle(key));
-}
-
-// The kind of a map whose first key this is.
-Kind kind_of(PyObject* plain) {
-    return PyLong_Check(plain)      ? Kind::integer
-           : PyFloat_Check(plain)   ? Kind::real
-           : PyUnicode_Check(plain) ? Kind::text
-           : PyBytes_Check(plain)   ? Kind::bytes
-                                    : Kind::none;
-}
-
-// A key of Python's as a map of a kind has it.
-struct MapKey {
-    // same: a key of the map may be equal to it. between: none is, `code` is the least above it, or
-    // with `past` there is none. none: it has no place in the order.
-    enum Fit { same, between, none } fit = none;
-    Kind kind;
-    uint64_t code = 0;
-    bool past = false;
-    std::string_view bytes;
-    nb::object held; // what has the bytes
-
-    MapKey(Kind kind, PyObject* key);
-};
-
-MapKey::MapKey(Kind kind, PyObject* key) : kind(kind) {
-    Py_ssize_t size;
-    char* data;
-
-    if (fast_code(kind, key, &code)) {
-        fit = same;
-        return;
-    }
-    held = plain_of(key);
-    PyObject* plain = held.ptr();
-    if (PyUnicode_Check(plain) && kind == Kind::text) {
-        const char* form = PyUnicode_AsUTF8AndSize(plain, &size);
-        if (!form) { // lone surrogates, or no memory
-            PyErr_Clear();
-            held = nb::steal(PyUnicode_AsEncodedString(plain, "utf-8", "surrogatepass"));
-            if (!held.is_valid() || PyBytes_AsStringAndSize(held.ptr(), &data, &size))
-                throw nb::python_error();
-            form = data;
-        }
-        bytes = {form, static_cast<size_t>(size)};
-        fit = same;
-    } else if (PyBytes_Check(plain) && kind == Kind::bytes) {
-        if (PyBytes_AsStringAndSize(plain, &data, &size))
-            throw nb::python_error();
-        bytes = {data, static_cast<size_t>(size)};
-        fit = same;
-    } else if ((PyLong_Check(plain) || PyFloat_Check(plain)) && !is_text(kind)) {
-        // Numbers of both types have a place in the order of either.
-        nb::object next = bounds("place")(kind == Kind::real, held);
-        past = next.is_none();
-        fit = past || !nb::object(next[1]).is_none() ? between : none; // none: NaN
-        if (!past && fit == between && fast_code(kind, nb::object(next[0]).ptr(), &code))
-            fit = nb::cast<bool>(next[1]) ? same : between;
-    }
-}
-
-// ---- the index ----
-
-// A key of a text or of bytes, and its value.
-struct Record {
-    std::atomic<Word> value;
-    uint32_t size;
-    char data[];
-
-    std::string_view key() const { return {data, size}; }
-    static Record* make(std::string_view bytes) {
-        if (bytes.size() > LATH_BYTES_SIZE_MAX)
-            raise(PyExc_ValueError, "a key is too long");
-        void* block = PyMem_Malloc(sizeof(Record) + bytes.size());
-        if (!block)
-            throw std::bad_alloc();
-        auto* record = new (block) Record{no_value, static_cast<uint32_t>(bytes.size())};
-        std::memcpy(record->data, bytes.data(), bytes.size());
-        return record;
-    }
-    // For lath_bytes: where the key is.
-    static void key_at(void*, uint64_t value, lath_bytes_key* key) {
-        const auto* record = reinterpret_cast<const Record*>(value);
-        key->data = record->data;
-        key->size = record->size;
-    }
-};
-
-// An item as it was found.
-struct Cell {
-    uint64_t code = 0;
-    Word word = 0;
-    Record* record = nullptr;
-
-    static Cell of(uint64_t value) {
-        auto* record = reinterpret_cast<Record*>(value);
-        return {0, record->value.load(std::memory_order_acquire), record};
-    }
-    lath_bytes_key key() const { return {record->data, record->size, 0}; }
-};
-
-// Items to be added. It owns their references and records.
-struct Items {
-    Kind kind = Kind::none;
-    std::vector<lath_item> items; // the key of a text or of bytes is the address of its record
-
-    Items() = default;
-    Items(const Items&) = delete;
-    Items& operator=(const Items&) = delete;
-    ~Items() {
-        for (size_t i = 0; i < items.size(); i++) {
-            Cell gone = cell(i);
-            PyMem_Free(gone.record);
-            if (is_object(gone.word))
-                Py_DECREF(object_of(gone.word));
-        }
-    }
-    Cell cell(size_t at) const {
-        return is_text(kind) ? Cell::of(items[at].key)
-                             : Cell{items[at].key, items[at].value, nullptr};
-    }
-    void gather(PyObject* key, PyObject* value);
-};
-
-// Throws for a key of another kind.
-void Items::gather(PyObject* key, PyObject* value) {
-    if (kind == Kind::none)
-        kind = kind_of(plain_of(key).ptr());
-    MapKey made(kind, key);
-    if (made.fit == MapKey::same) {
-        items.reserve(items.size() + 1 > items.capacity() ? 2 * items.size() + 1 : 0);
-        if (is_text(kind)) {
-            Record* record = Record::make(made.bytes);
-            record->value = pack(value);
-            items.push_back({reinterpret_cast<uint64_t>(record), 1, 0});
-        } else {
-            items.push_back({made.code, 1, pack(value)});
-        }
-        return;
-    }
-    if (PyFloat_Check(made.held.ptr()) && std::isnan(PyFloat_AsDouble(made.held.ptr())))
-        raise(PyExc_ValueError, "NaN has no place in an order");
-    const char* kinds = kind == Kind::integer ? "int"
-                        : kind == Kind::real  ? "float"
-                        : kind == Kind::text  ? "str"
-                        : kind == Kind::bytes ? "bytes"
-                                              : "int, float, str or bytes";
-    if (made.fit == MapKey::between && PyLong_Check(made.held.ptr()))
-        PyErr_Format(PyExc_OverflowError, "%R is beyond the keys of the map", key);
-    else
-        PyErr_Format(PyExc_TypeError, "%R cannot be a key: those of the map are %s", key, kinds);
-    throw nb::python_error();
-}
-
-struct Index {
-    explicit Index(Kind kind) : kind(kind) {
-        lath_config config = index_config();
-        lath_bytes_records records = {Record::key_at, nullptr, 0};
-
-        config.flags = LATH_RANKS | LATH_GAPPED;
-        if (is_text(kind)) {
-            must(LATH_CORE(lath_bytes_init(&texts, &records, &config)), "lath_bytes_init");
-        } else {
-            config.layout = LATH_POINTS;
-            must(LATH_CORE(lath_index_init(&numbers, &config)), "lath_index_init");
-        }
-    }
-    ~Index() {
-        if (is_text(kind))
-            lath_bytes_fini(
-                &texts, [](void*, uint64_t record) { PyMem_Free(reinterpret_cast<void*>(record)); },
-                nullptr);
-        else
-            lath_index_fini(&numbers, nullptr, nullptr);
-    }
-    Index(const Index&) = delete;
-    Index& operator=(const Index&) = delete;
-
-    // The item with this key. Returns whether it is there.
-    bool get(const MapKey& key, Cell* cell) {
-        uint64_t value;
-        if (key.kind != kind || key.fit != MapKey::same)
-            return false;
-        cell->code = key.code;
-        if (!is_text(kind))
-            return lath_index_get(&numbers, key.code, &cell->word);
-        lath_bytes_key bytes = {key.bytes.data(), key.bytes.size(), 0};
-        if (!lath_bytes_get(&texts, &bytes, &value))
-            return false;
-        *cell = Cell::of(value);
-        return true;
-    }
-    // How many keys are before this one, which has a place; right: not behind it.
-    uint64_t rank(const MapKey& key, bool right) {
-        Cell cell;
-        if (is_text(kind)) {
-            lath_bytes_key bytes = {key.bytes.data(), key.bytes.size(), 0};
-            return static_cast<uint64_t>(
-                lath_bytes_rank(&texts, &bytes, right ? LATH_BYTES_BEHIND : 0));
-        }
-        return static_cast<uint64_t>(lath_index_rank(&numbers, key.code)) +
-               (right && get(key, &cell));
-    }
-    Cell select(uint64_t rank) {
-        uint64_t value;
-        lath_item item;
-        if (is_text(kind)) {
-            must(LATH_CORE(lath_bytes_select(&texts, rank, &value)), "lath_bytes_select");
-            return Cell::of(value);
-        }
-        must(LATH_CORE(lath_index_select(&numbers, rank, &item)), "lath_index_select");
-        return {item.key, item.value, nullptr};
-    }
-    void erase(const Cell& cell) {
-        if (!cell.record)
-            return void(lath_index_erase_item(&numbers, cell.code, nullptr));
-        lath_bytes_key key = cell.key();
-        lath_bytes_erase(&texts, &key, nullptr);
-    }
-    // Copies up to n items behind `from`, NULL: all, in either direction. Returns how many.
-    size_t scan(const Cell* from, bool backward, Cell* cells, size_t n);
-    // Calls each(cell) for all items in order, until one returns a number other than 0, which is
-    // returned.
-    template <class Each>
-    int each(Each each) {
-        Cell cells[64], last;
-        size_t n = scan(nullptr, false, cells, 64);
-
-        for (; n; n = scan(&last, false, cells, 64)) {
-            last = cells[n - 1];
-            for (size_t i = 0; i < n; i++)
-                if (int result = each(cells[i]))
-                    return result;
-        }
-        return 0;
-    }
-
-    const Kind kind;
-    union {
-        lath_index numbers;
-        lath_bytes texts;
-    };
-};
-
-size_t Index::scan(const Cell* from, bool backward, Cell* cells, size_t n) {
-    uint64_t values[64];
-    lath_item items[64];
-
-    if (is_text(kind)) {
-        lath_bytes_key key = from ? from->key() : lath_bytes_key{};
-        unsigned flags = (backward ? LATH_BYTES_BACK : 0) | (from ? LATH_BYTES_BEHIND : 0);
-        n = lath_bytes_scan(&texts, from ? &key : nullptr, flags, values, n);
-        for (size_t i = 0; i < n; i++)
-            cells[i] = Cell::of(values[i]);
-        return n;
-    }
-    if (from && from->code == (backward ? 0 : ~0ull))
-        return 0;
-    if (backward)
-        n = lath_index_scan_back(&numbers, from ? from->code - 1 : ~0ull, 0, items, n, nullptr);
-    else
-        n = lath_index_scan(&numbers, from ? from->code + 1 : 0, ~0ull, items, n, nullptr);
-    for (size_t i = 0; i < n; i++)
-        cells[i] = {items[i].key, items[i].value, nullptr};
-    return n;
-}
-
-// ---- the map ----
 
 class Map {
 public:
@@ -472,10 +178,8 @@ nb::object Map::key_at(const Cell& cell) const {
     const char* data = cell.record->data;
     auto size = static_cast<Py_ssize_t>(cell.record->size);
     nb::object key =
-        nb::steal(here()->kind == Kind::text ? PyUnicode_DecodeUTF8(data, size, "surrogatepass")
-                                             : PyBytes_FromStringAndSize(data, size));
-    if (!key.is_valid())
-        throw nb::python_error();
+        checked(here()->kind == Kind::text ? PyUnicode_DecodeUTF8(data, size, "surrogatepass")
+                                           : PyBytes_FromStringAndSize(data, size));
     return key;
 }
 
@@ -708,12 +412,20 @@ void Map::verify() {
 
 // ---- iteration ----
 
-// The items of some ranks, in either direction.
-class MapWalk {
-public:
-    // From the item of this rank on, at most `count` items.
-    MapWalk(Map& map, uint64_t from, uint64_t most, bool backward, What what)
-        : map(map), version(map.version), replaced(map.replaced), backward(backward), what(what) {
+enum class What { keys, values, items };
+
+nb::object shown(nb::object key, nb::object value, What what) {
+    if (what == What::items)
+        return nb::make_tuple(std::move(key), std::move(value));
+    return what == What::keys ? key : value;
+}
+
+// An iterator over the items of some ranks, in either direction. A step holds the locks of the
+// iterator and of its map, so several threads may share one.
+struct MapWalk {
+    MapWalk(nb::object owner, uint64_t from, uint64_t most, bool backward, What what)
+        : owner(owner), map(self_of<Map>(owner.ptr())), version(map.version),
+          replaced(map.replaced), backward(backward), what(what) {
         if (from >= map.size())
             return;
         count = std::min(most, backward ? from + 1 : map.size() - from);
@@ -722,23 +434,24 @@ public:
             used = 1;
         }
     }
-    // Throws RuntimeError if keys were added or taken out since the walk began.
-    std::optional<Pair> next();
-    nb::object shown(Pair&& item) const { return lathpy::shown(std::move(item), what); }
-    uint64_t left() const { return count; }
+    Cell step();
+    int traverse(visitproc visit, void* arg) {
+        Py_VISIT(owner.ptr());
+        return 0;
+    }
+    void clear() { nb::object end = std::move(owner); }
 
-private:
+    nb::object owner; // the map's object, until the end
     Map& map;
-    uint64_t count = 0, version, replaced;
+    uint64_t count = 0, version, replaced; // count: of the items to come
     bool backward;
     What what;
     size_t at = 0, used = 0, want = 8;
     Cell cells[64];
 };
 
-std::optional<Pair> MapWalk::next() {
-    if (count == 0)
-        return {};
+// The next item; there is one. Throws RuntimeError if keys were added or taken out meanwhile.
+Cell MapWalk::step() {
     if (version != map.version) {
         version = ~0ull; // the next step raises too
         raise(PyExc_RuntimeError, "the container changed during the iteration");
@@ -753,15 +466,44 @@ std::optional<Pair> MapWalk::next() {
     if (replaced != map.replaced && !cell.record) // the word may be outdated
         lath_index_get(&map.here()->numbers, cell.code, &cell.word);
     count--;
-    return Pair(what == What::values ? nb::object() : map.key_at(cell),
-                what == What::keys ? nb::object() : Map::value_at(cell));
+    return cell;
 }
+
+PyObject* walk_next(PyObject* self) {
+    return returning([&]() -> PyObject* {
+        auto& walk = self_of<MapWalk>(self);
+        nb::object owner, key, value; // dropped last, without the locks
+        {
+            Locked own(self);
+            owner = walk.owner;
+        }
+        if (!owner.is_valid())
+            return nullptr;
+        {
+            BothLocked lock(self, owner);
+            if (walk.count == 0)
+                return walk.clear(), nullptr;
+            Cell cell = walk.step();
+            key = walk.what == What::values ? nb::object() : walk.map.key_at(cell);
+            value = walk.what == What::keys ? nb::object() : Map::value_at(cell);
+        }
+        return shown(std::move(key), std::move(value), walk.what).release().ptr();
+    });
+}
+
+PyType_Slot walk_slots[] = {
+    {Py_tp_iter, reinterpret_cast<void*>(PyObject_SelfIter)},
+    {Py_tp_iternext, reinterpret_cast<void*>(walk_next)},
+    {Py_tp_traverse, reinterpret_cast<void*>(traverse_of<MapWalk>)},
+    {Py_tp_clear, reinterpret_cast<void*>(clear_of<MapWalk>)},
+    {0, nullptr},
+};
 
 // An iterator over the items of ranks [start, stop).
 nb::object walk_ranks(nb::handle owner, uint64_t start, uint64_t stop, bool backward, What what) {
     uint64_t n = start < stop ? stop - start : 0;
-    MapWalk walk(self_of<Map>(owner.ptr()), backward && n ? stop - 1 : start, n, backward, what);
-    return nb::cast(Iterator<MapWalk>{nb::borrow(owner), std::move(walk)});
+    return nb::cast(
+        MapWalk(nb::borrow(owner), backward && n ? stop - 1 : start, n, backward, what));
 }
 
 nb::object walk_all(nb::handle owner, bool backward, What what) {
@@ -790,17 +532,6 @@ nb::object walk_between(nb::handle owner, nb::handle low, bool low_inside, nb::h
 }
 
 // ---- slots ----
-
-int map_traverse(PyObject* self, visitproc visit, void* arg) {
-    Py_VISIT(Py_TYPE(self));
-    return nb::inst_ready(self) ? nb::inst_ptr<Map>(self)->traverse(visit, arg) : 0;
-}
-
-int map_clear(PyObject* self) {
-    if (nb::inst_ready(self))
-        nb::inst_ptr<Map>(self)->clear();
-    return 0;
-}
 
 Py_ssize_t map_length(PyObject* self) {
     return guarded(static_cast<Py_ssize_t>(-1), [&] {
@@ -883,14 +614,13 @@ Cell cell_at(Map& map, nb::handle index) {
 
 nb::object item_at(Map& map, nb::handle index, What what) {
     Cell cell = cell_at(map, index);
-    return shown({what == What::values ? nb::object() : map.key_at(cell),
-                  what == What::keys ? nb::object() : map.value_at(cell)},
-                 what);
+    return shown(what == What::values ? nb::object() : map.key_at(cell),
+                 what == What::keys ? nb::object() : map.value_at(cell), what);
 }
 
 nb::object popitem(Map& map, nb::handle index) {
     // made first: without memory nothing is lost
-    nb::object pair = pair_of(nb::none(), nb::none());
+    nb::object pair = nb::make_tuple(nb::none(), nb::none());
     Cell cell = cell_at(map, index);
     nb::object key = map.key_at(cell), value = map.take(cell);
     PyTuple_SetItem(pair.ptr(), 0, key.release().ptr());
@@ -1064,8 +794,8 @@ PyMethodDef map_methods[] = {
 };
 
 PyType_Slot map_slots[] = {
-    {Py_tp_traverse, reinterpret_cast<void*>(map_traverse)},
-    {Py_tp_clear, reinterpret_cast<void*>(map_clear)},
+    {Py_tp_traverse, reinterpret_cast<void*>(traverse_of<Map>)},
+    {Py_tp_clear, reinterpret_cast<void*>(clear_of<Map>)},
     {Py_tp_iter, reinterpret_cast<void*>(map_iter)},
     {Py_mp_length, reinterpret_cast<void*>(map_length)},
     {Py_sq_contains, reinterpret_cast<void*>(map_contains)},
@@ -1084,7 +814,8 @@ void bind_maps(nb::module_& module) {
         .value("keys", What::keys)
         .value("values", What::values)
         .value("items", What::items);
-    bind_iterator<MapWalk>(module, "MapIterator");
+    LockedClass<MapWalk>(module, "MapIterator", nb::type_slots(walk_slots))
+        .def("__length_hint__", [](const MapWalk& self) { return self.count; });
     // Whether __init__ of the C++ class has been called.
     module.def("_ready",
                [](nb::handle self) { return nb::inst_check(self) && nb::inst_ready(self); });

@@ -33,6 +33,19 @@ Result guarded(Result failed, Body body) noexcept {
     return failed;
 }
 
+// Type slots of a class for the collector.
+template <class T>
+int traverse_of(PyObject* self, visitproc visit, void* arg) {
+    Py_VISIT(Py_TYPE(self));
+    return nb::inst_ready(self) ? nb::inst_ptr<T>(self)->traverse(visit, arg) : 0;
+}
+template <class T>
+int clear_of(PyObject* self) {
+    if (nb::inst_ready(self))
+        nb::inst_ptr<T>(self)->clear();
+    return 0;
+}
+
 // Whether an argument is true. May run __bool__.
 inline bool truth_of(PyObject* object) {
     int truth = PyObject_IsTrue(object);
@@ -53,10 +66,7 @@ inline int64_t number_of(PyObject* index) {
 
 // The tuple of an element of an update, which may be any iterable of two.
 inline nb::object pair_from(nb::handle element) {
-    nb::object pair = nb::steal(PySequence_Tuple(element.ptr()));
-
-    if (!pair.is_valid())
-        throw nb::python_error();
+    nb::object pair = checked(PySequence_Tuple(element.ptr()));
     if (PyTuple_Size(pair.ptr()) != 2)
         raise(PyExc_ValueError, "an element of the update is not a pair");
     return pair;

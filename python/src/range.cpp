@@ -3,7 +3,7 @@
 // What RangeMap is built on: an index of ranges (lathwork/index.h) with objects as values.
 #include "code.hpp"
 #include "held.hpp"
-#include "iterator.hpp"
+#include "object.hpp"
 #include "memory.hpp"
 #include "modules.hpp"
 #include "visit.hpp"
@@ -59,6 +59,7 @@ public:
     nb::list overlapping(nb::handle start, nb::handle stop) {
         return shown(OwnedItems(meeting(asked(start, stop, Round::down))));
     }
+    nb::object page(nb::handle place, bool backward);
     nb::list gaps(nb::handle start, nb::handle stop);
     nb::list get_many(nb::handle points, nb::handle missing);
     int traverse(visitproc visit, void* arg);
@@ -287,6 +288,20 @@ OwnedItems Ranges::look_up(nb::handle owner, nb::handle point) {
     return found;
 }
 
+// Some ranges from a code on, None: from the first or last one, and the code where the next ones
+// begin, or None.
+nb::object Ranges::page(nb::handle place, bool backward) {
+    Items items(64);
+    uint64_t from = !place.is_none() ? nb::cast<uint64_t>(place) : backward ? ~0ull : 0;
+
+    items.resize(backward ? lath_index_scan_back(index, from, 0, items.data(), 64, &from)
+                          : lath_index_scan(index, from, ~0ull, items.data(), 64, &from));
+    bool last =
+        items.size() < 64 || (backward ? items[63].key : items[63].key + items[63].size) == 0;
+    nb::object next = last ? nb::none() : number_of_key(from);
+    return nb::make_tuple(shown(OwnedItems(std::move(items))), next);
+}
+
 // The parts of a range that no item has, as pairs.
 nb::list Ranges::gaps(nb::handle start, nb::handle stop) {
     std::optional<Codec> own; // there is no range yet
@@ -349,78 +364,22 @@ void Ranges::verify() {
         raise(PyExc_RuntimeError, "the number of ranges is wrong");
 }
 
-int ranges_traverse(PyObject* self, visitproc visit, void* arg) {
-    Py_VISIT(Py_TYPE(self));
-    return nb::inst_ready(self) ? nb::inst_ptr<Ranges>(self)->traverse(visit, arg) : 0;
-}
-
-int ranges_clear(PyObject* self) {
-    if (nb::inst_ready(self))
-        nb::inst_ptr<Ranges>(self)->clear();
-    return 0;
-}
-
 nb::object find(nb::pointer_and_handle<Ranges> self, nb::handle key) {
     OwnedItems found = self.p->look_up(self.h, key);
     return found.empty() ? nb::none() : self.p->shown(found[0], unpack(found[0].value));
 }
 
 PyType_Slot ranges_slots[] = {
-    {Py_tp_traverse, reinterpret_cast<void*>(ranges_traverse)},
-    {Py_tp_clear, reinterpret_cast<void*>(ranges_clear)},
+    {Py_tp_traverse, reinterpret_cast<void*>(traverse_of<Ranges>)},
+    {Py_tp_clear, reinterpret_cast<void*>(clear_of<Ranges>)},
     {0, nullptr},
 };
-
-// The ranges of a map in their order, or from the last one on.
-class RangeWalk {
-public:
-    struct Held {
-        lath_item item;
-        nb::object value;
-    };
-
-    RangeWalk(Ranges& ranges, bool backward)
-        : ranges(ranges), count(ranges.count), version(ranges.version), from(backward ? ~0ull : 0),
-          backward(backward) {}
-
-    // Throws RuntimeError if ranges were added or removed since the walk began.
-    std::optional<Held> next();
-    nb::object shown(Held&& found) const {
-        return ranges.shown(found.item, std::move(found.value));
-    }
-    uint64_t left() const { return count; }
-
-private:
-    Ranges& ranges;
-    uint64_t count, version, from;
-    bool backward;
-    size_t at = 0, used = 0;
-    lath_item items[64];
-};
-
-std::optional<RangeWalk::Held> RangeWalk::next() {
-    if (count == 0)
-        return {};
-    if (version != ranges.version) {
-        version = ~0ull; // the next step raises too
-        raise(PyExc_RuntimeError, "the map changed during the iteration");
-    }
-    if (at == used) {
-        used = backward ? lath_index_scan_back(ranges.index, from, 0, items, 64, &from)
-                        : lath_index_scan(ranges.index, from, ~0ull, items, 64, &from);
-        at = 0;
-    }
-    count--;
-    const lath_item& item = items[at++];
-    return Held{item, unpack(item.value)};
-}
 
 } // namespace
 
 void bind_ranges(nb::module_& module) {
     const auto any = nb::arg().none(); // None is refused as other wrong types are
 
-    bind_iterator<RangeWalk>(module, "RangeIterator");
     LockedClass<Ranges>(module, "Ranges", nb::type_slots(ranges_slots), nb::is_weak_referenceable())
         .def(nb::init<>())
         .def("__len__", [](const Ranges& self) { return self.count; })
@@ -437,10 +396,7 @@ void bind_ranges(nb::module_& module) {
         .def("_store", &Ranges::store, any, any, any)
         .def("_become", &Ranges::become)
         .def("_cut_if_any", &Ranges::cut_if_any, any, any)
-        .def("_walk",
-             [](nb::pointer_and_handle<Ranges> self, bool backward) {
-                 return Iterator<RangeWalk>{nb::borrow(self.h), {*self.p, backward}};
-             })
+        .def("_page", &Ranges::page, any, nb::arg())
         .def("_verify", &Ranges::verify);
 }
 

@@ -113,7 +113,7 @@ int for_all(Space& self, std::vector<uint64_t>& keys, Call call) {
 // All or none.
 nb::object alloc_many(Space& self, nb::handle number, nb::handle size, nb::handle align) {
     uint64_t count = uint64_of(number, "the count"), each = uint64_of(size, "the size");
-    uint64_t multiple = align.is_valid() ? uint64_of(align, "the alignment") : 0;
+    uint64_t multiple = uint64_of(align, "the alignment");
     std::vector<uint64_t> keys;
 
     if (count > keys.max_size())

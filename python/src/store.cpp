@@ -143,10 +143,16 @@ public:
         if (ret)
             fail(ret, why);
     }
-    // Whether a call did what it does: an error in `no` says that it did not.
+    // As run(): a call with a key.
     template <class Call>
-    bool did(std::initializer_list<int> no, Call f) {
-        int ret = run(false, f);
+    int64_t on(nb::handle object, Call call) {
+        Key key(numbers, object);
+        return run(false, [&](lath_store* open) -> int64_t { return call(open, key.key); });
+    }
+    // Whether a call with a key did what it does: an error in `no` says that it did not.
+    template <class Call>
+    bool did(nb::handle key, std::initializer_list<int> no, Call call) {
+        int64_t ret = on(key, call);
         for (int error : no)
             if (ret == -error)
                 return false;
@@ -254,82 +260,66 @@ nb::object Store::get(nb::handle object, nb::handle missing) {
     return value;
 }
 
-bool contains(Store& store, nb::handle object) {
-    Key key(store.numbers, object);
+bool contains(Store& store, nb::handle key) {
     char none;
-
-    return store.did({ENOENT}, [&](lath_store* open) {
-        return static_cast<int>(LATH_CORE(lath_store_get(open, key.key, &none, 0)));
+    return store.did(key, {ENOENT}, [&](lath_store* open, lath_store_key at) {
+        return LATH_CORE(lath_store_get(open, at, &none, 0));
     });
 }
 
-void set(Store& store, nb::handle object, nb::handle given) {
-    Key key(store.numbers, object);
+void set(Store& store, nb::handle key, nb::handle given) {
     Bytes value(given);
-
-    store.did({}, [&](lath_store* open) {
-        return LATH_CORE(lath_store_set(open, key.key, value.data, value.size));
-    });
+    told(store.on(key, [&](lath_store* open, lath_store_key at) {
+        return LATH_CORE(lath_store_set(open, at, value.data, value.size));
+    }));
 }
 
-bool add(Store& store, nb::handle object, nb::handle given) {
-    Key key(store.numbers, object);
+bool add(Store& store, nb::handle key, nb::handle given) {
     Bytes value(given);
-
-    return store.did({EEXIST}, [&](lath_store* open) {
-        return LATH_CORE(lath_store_add(open, key.key, value.data, value.size));
+    return store.did(key, {EEXIST}, [&](lath_store* open, lath_store_key at) {
+        return LATH_CORE(lath_store_add(open, at, value.data, value.size));
     });
 }
 
-bool replace(Store& store, nb::handle object, nb::handle given) {
-    Key key(store.numbers, object);
+bool replace(Store& store, nb::handle key, nb::handle given) {
     Bytes value(given);
-
-    return store.did({ENOENT}, [&](lath_store* open) {
-        return LATH_CORE(lath_store_replace(open, key.key, value.data, value.size));
+    return store.did(key, {ENOENT}, [&](lath_store* open, lath_store_key at) {
+        return LATH_CORE(lath_store_replace(open, at, value.data, value.size));
     });
 }
 
-bool erase(Store& store, nb::handle object) {
-    Key key(store.numbers, object);
-
-    return store.did({ENOENT},
-                     [&](lath_store* open) { return LATH_CORE(lath_store_delete(open, key.key)); });
+bool erase(Store& store, nb::handle key) {
+    return store.did(key, {ENOENT}, [](lath_store* open, lath_store_key at) {
+        return LATH_CORE(lath_store_delete(open, at));
+    });
 }
 
-bool cas(Store& store, nb::handle object, nb::handle expected, nb::handle given) {
-    Key key(store.numbers, object);
+bool cas(Store& store, nb::handle key, nb::handle expected, nb::handle given) {
     Bytes old(expected), value(given);
-
-    return store.did({EAGAIN, ENOENT}, [&](lath_store* open) {
-        return LATH_CORE(lath_store_cas(open, key.key, old.data, old.size, value.data, value.size));
+    return store.did(key, {EAGAIN, ENOENT}, [&](lath_store* open, lath_store_key at) {
+        return LATH_CORE(lath_store_cas(open, at, old.data, old.size, value.data, value.size));
     });
 }
 
-bool expire(Store& store, nb::handle object, nb::handle time) {
-    Key key(store.numbers, object);
+bool expire(Store& store, nb::handle key, nb::handle time) {
     uint64_t when = uint64_of(time, "the time");
-
-    return store.did({ENOENT}, [&](lath_store* open) {
-        return LATH_CORE(lath_store_expire(open, key.key, when));
+    return store.did(key, {ENOENT}, [&](lath_store* open, lath_store_key at) {
+        return LATH_CORE(lath_store_expire(open, at, when));
     });
 }
 
-int64_t incr(Store& store, nb::handle object, nb::handle number) {
-    Key key(store.numbers, object);
-    int64_t now = 0, by = number.is_valid() ? int64_of(number, "the number to add") : 1;
-
-    store.did(
-        {}, [&](lath_store* open) { return LATH_CORE(lath_store_incr(open, key.key, by, &now)); });
+int64_t incr(Store& store, nb::handle key, nb::handle number) {
+    int64_t now = 0, by = int64_of(number, "the number to add");
+    told(store.on(key, [&](lath_store* open, lath_store_key at) {
+        return LATH_CORE(lath_store_incr(open, at, by, &now));
+    }));
     return now;
 }
 
-int64_t append(Store& store, nb::handle object, nb::handle given) {
-    Key key(store.numbers, object);
+int64_t append(Store& store, nb::handle key, nb::handle given) {
     Bytes tail(given);
-
-    return told(store.run(false, [&](lath_store* open) {
-        return LATH_CORE(lath_store_append(open, key.key, tail.data, tail.size));
+    return told(store.on(key, [&](lath_store* open, lath_store_key at) {
+        return LATH_CORE(lath_store_append(open, at, tail.data, tail.size));
     }));
 }
 

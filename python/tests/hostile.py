@@ -324,7 +324,7 @@ def range_map_arguments(make, subject):
         **{call: [(one, other)] for call in ("cut", "_cut_if_any", "remove", "remove_overlapping", "overlapping", "gaps")},
         **{call: [(lambda: RangeSet([(3, 9), (20, after(30))]),)] for call in ("__and__", "__sub__", "__iand__", "__isub__")},
         **{call: [(lambda: make(300), lambda: make(310), Thing), (one, other, Thing)] for call in ("insert", "_insert", "_store")},
-        "get_many": [(numbers,), (numbers, Thing)], "_walk": [(lambda: True,)], "_become": [(lambda: given([(make(1), make(9), Thing()), (make(5), make(6), Thing())]),)],
+        "get_many": [(numbers,), (numbers, Thing)], "_get_many": [(numbers, Thing)], "_walk": [(lambda: subject._version, lambda: True)], "_page": [(lambda: None, lambda: True)], "_take": [(one, lambda: True)], "_become": [(lambda: given([(make(1), make(9), Thing()), (make(5), make(6), Thing())]),)],
         "__getitem__": [(one,)], "__delitem__": [(one,), (lambda: slice(make(3), make(90)),)],
         "__setitem__": [(lambda: slice(make(3), make(90)), Thing), (lambda: slice(make(5), make(6)), Thing)],
         "__init__": [(lambda: given([(1, 2, Thing()), (5, 6, Thing())]),)],
@@ -338,7 +338,7 @@ def allocator_arguments(make, subject):
     table = {
         "alloc": [(lambda: 8,), (lambda: 8, lambda: 8, one, lambda: make(9000), lambda: "best")],
         "_alloc": [(lambda: 8, lambda: 0)], "_alloc_request": [(lambda: 8, lambda: 0, one, lambda: make(9000), lambda: 0, lambda: lathwork._core.Policy.last)],
-        "alloc_many": [(lambda: 50, lambda: 4)], "free_many": [(lambda: numpy.arange(0, 30, 3, dtype="uint64"), lambda: 3)],
+        **{call: [(lambda: 50, lambda: 4, lambda: 0)] for call in ("alloc_many", "_alloc_many")}, "free_many": [(lambda: numpy.arange(0, 30, 3, dtype="uint64"), lambda: 3)],
         "free": [(lambda: make(3), lambda: make(6))], "reserve": [(lambda: make(3000), lambda: make(3006))],
         "load": [(lambda: saved,)], "__setstate__": [(lambda: saved,)], "__init__": [(one, other)], "__contains__": [(one,)], "_next": [(one, lambda: False)], "_runs": [(lambda: False,)],
     }
@@ -353,7 +353,7 @@ def store_arguments(make, subject):
         **{call: [(one,)] for call in ("__getitem__", "__delitem__", "__contains__", "_erase", "discard", "incr")},
         **{call: [(one, text)] for call in ("__setitem__", "add", "replace", "append", "get", "_get")},
         **{call: [(), (one, other)] for call in ("items", "keys", "values", "count", "__iter__")},
-        "cas": [(one, text, text)], "expire": [(one, lambda: 5)], "_expire": [(one, lambda: 10**15)],
+        "cas": [(one, text, text)], "_incr": [(one, lambda: 5)], "expire": [(one, lambda: 5)], "_expire": [(one, lambda: 10**15)],
         "update": [(lambda: given([(make(3), text()), (make(4), text())]),)], "_set_many": [(lambda: given([(make(3), text())]),)],
         "_walk": [(one, other, lambda: None, lambda: True, lambda: list)], "_page": [(one, other, lambda: None, lambda: True, lambda: 9)], "_own": [(one,)], "_count": [(one, other, lambda: None)],
         "save": [(lambda: path,)], "_save": [(lambda: path,)], "load": [(lambda: path,)], "_load": [(lambda: path,)],
@@ -381,11 +381,11 @@ def sorted_arguments(make, subject):
         "__delitem__": [(index,), (cut,), (one,)],
         "__setitem__": [(one, Thing), (cut, Thing), (one, lambda: "text")],
         "_add_all": [(many,)],
-        "_fill": [(lambda: list(subject)[::2],)],
+        "_become": [(lambda: SortedSet(list(subject)[::2], key=subject.key),)],
         "_remove_all": [(lambda: list(subject)[::3],), (lambda: given(list(subject)[::3]),)],
         "_part": [(lambda: set(list(subject)[::2]),)],
-        "_copy_from": [(subject.copy if hasattr(subject, "copy") else None,)],
-        "_walk_slice": [(cut, lambda: True)],
+        "_copy": [(lambda: SortedKeyList([make(n) for n in range(9)], key=subject.key) if subject.key else SortedList([make(n) for n in range(9)]),)],
+        "_walk": [(index, lambda: Key(30), lambda: True)],
         "_walk_between": [(one, lambda: True, other, lambda: False, lambda: True)],
         "_restart": [(lambda: by,), (lambda: None,)],
         "islice": [(index, lambda: Key(30)), (index, lambda: Key(30), lambda: True)],
@@ -437,7 +437,7 @@ def arguments(name, method, make, subject):
     """Lists of arguments to try. Values are made anew for each call."""
     found = (of for kind, of in ARGUMENTS.items() if isinstance(subject, kind))
     table, common = next(found, sorted_arguments)(make, subject)
-    yield from table.get(name, common)
+    yield from table.get(name, table.get(name.removeprefix("_"), common))  # _add has the arguments of add
 
 
 def actions(subject, make):

@@ -8,6 +8,7 @@ import pickle
 import subprocess
 import sys
 import threading
+import tracemalloc
 import weakref
 
 import numpy
@@ -151,6 +152,18 @@ def test_references():
     del made
     gc.collect()
     assert [sys.getrefcount(value), sys.getrefcount(number)] == before
+
+
+@pytest.mark.parametrize("kind", ["texts", "bytes"])
+def test_records_are_freed(kind):
+    tracemalloc.start()
+    try:
+        made = Map((f"key {n}" if kind == "texts" else b"key %d" % n, n) for n in range(1000))
+        filled = tracemalloc.get_traced_memory()[0]
+        made.clear()
+        assert tracemalloc.get_traced_memory()[0] < filled - 20000
+    finally:
+        tracemalloc.stop()
 
 
 def test_copies_and_cycles():

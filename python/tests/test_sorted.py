@@ -271,7 +271,7 @@ def test_names_of_subclasses():
         made._check()
         assert made._key is made.key is operator.neg
     made._list.add(3)
-    made._list._assign([1, 3])
+    made._list._assign([-1, -3], [1, 3])
     with pytest.raises(RuntimeError, match="out of order"):
         made._check()
 

@@ -9,8 +9,7 @@ OverflowError, NaN ValueError. Looking for one is not an error; bisect_left() an
 update() and the calls for arrays are all or nothing. Adding or removing keys makes the next step of an
 iteration raise RuntimeError; setting the value of a key that is there is allowed.
 
-Threads: each call is atomic, with a GIL and without, but those for arrays. Without a GIL lookups by key
-run concurrently with all calls.
+Threads: each call is atomic, with a GIL and without. Without a GIL lookups by key run concurrently with all calls.
 """
 import array
 import collections.abc

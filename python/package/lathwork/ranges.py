@@ -124,13 +124,22 @@ class RangeMap(_core.Ranges):
 
     def __iter__(self):
         """Iterate over (start, stop, value) in order. RuntimeError after ranges were added or removed."""
-        return self._walk(False)
+        return self._walk(self._version, False)
 
     items = __iter__
 
     def __reversed__(self):
         """Iterate over (start, stop, value), the last one first. RuntimeError likewise."""
-        return self._walk(True)
+        return self._walk(self._version, True)
+
+    def _walk(self, version, backward):
+        page, place = self._page(None, backward)
+        while page:
+            for found in page:
+                if version != self._version:
+                    raise RuntimeError("the map changed during the iteration")
+                yield found
+            page, place = ((), None) if place is None else self._page(place, backward)
 
     def __or__(self, other):
         """The ranges of both; where they overlap, those of other. O((n + m) log n)"""

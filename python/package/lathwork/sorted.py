@@ -51,7 +51,8 @@ class _Ordered:
 
     def islice(self, start=None, stop=None, reverse=False):
         """Iterate over the items at positions [start, stop). O(log n) and O(1) per item"""
-        return self._list._walk_slice(slice(start, stop), reverse)
+        start, stop, _ = slice(start, stop).indices(len(self))
+        return self._list._walk(start, stop, reverse)
 
     def irange(self, minimum=None, maximum=None, inclusive=(True, True), reverse=False):
         """Iterate over the items from minimum to maximum (None: no limit). O(log n) and O(1) per item"""
@@ -182,9 +183,6 @@ class SortedList(_Ordered, _core.List):
         """A copy. O(n)"""
         return self._like(self)
 
-    def __setitem__(self, index, value):
-        raise NotImplementedError("use ``del sl[index]`` and ``sl.add(value)`` instead")
-
     def reverse(self):
         """Not possible."""
         raise NotImplementedError("use ``reversed(sl)`` instead")
@@ -241,7 +239,17 @@ class SortedList(_Ordered, _core.List):
         return f"{self.__class__.__name__}({self[:]!r})"
 
 
-_core._lists_are(SortedList)
+def _order(values, key):
+    """Sorted keys, and their values."""
+    if key is None:
+        values = sorted(values)
+        return values, values
+    keys = list(map(key, values))
+    order = sorted(range(len(keys)), key=keys.__getitem__)
+    return [keys[i] for i in order], [values[i] for i in order]
+
+
+_core._lists_are(SortedList, _order)
 
 
 def _identity(value):
@@ -310,10 +318,10 @@ class SortedSet(_Beside, _core.Set):
         if len(part) * 8 > len(self) and kind not in (int, float) and not kind.__flags__ & _HEAP_TYPE:
             values = list(filter(part.__contains__, self._list))
         if len(values) == len(part):
-            part = values
+            keys = values if self.key is None else map(self.key, values)
         else:  # not tried, or the set has changed since
-            values = sorted(part, key=self.key)
-        made._list._assign(values)
+            keys, values = _order(part, self.key)
+        made._list._assign(keys, values)
         set.update(made, part)  # both have the same objects; those of a set are not hashed again
         return made
 
@@ -326,9 +334,9 @@ class SortedSet(_Beside, _core.Set):
 
     def copy(self):
         """A copy. O(n)"""
-        made = self._like(())
-        made._copy_from(self)
-        return made
+        made, version = self._like(()), self._list._version()
+        set.update(made, self)  # those of a set are not hashed again
+        return made if made._list._copy(self._list) == version else self.copy()  # it has changed meanwhile
 
     def isdisjoint(self, other):
         """Whether no value is in both."""
@@ -368,7 +376,7 @@ class SortedSet(_Beside, _core.Set):
 
     def intersection_update(self, *others):
         """Keep the values that all others have."""
-        self._fill(self.intersection(*others)._list)
+        self._become(self.intersection(*others))
         return self
 
     def difference_update(self, *others):
@@ -378,7 +386,7 @@ class SortedSet(_Beside, _core.Set):
 
     def symmetric_difference_update(self, other):
         """Keep the values that only one has."""
-        self._fill(self.symmetric_difference(other)._list)
+        self._become(self.symmetric_difference(other))
         return self
 
     def __rsub__(self, other):
@@ -457,10 +465,10 @@ class SortedItemsView(_View, collections.abc.ItemsView, collections.abc.Sequence
         return SortedSet(values)
 
     def __iter__(self):
-        return self._mapping._walk_items(False)
+        return zip(self._mapping._list, SortedValuesView.__iter__(self))
 
     def __reversed__(self):
-        return self._mapping._walk_items(True)
+        return zip(reversed(self._mapping._list), SortedValuesView.__reversed__(self))
 
     def __getitem__(self, index):
         """The item at a position, or the list of a slice. O(log n)"""
@@ -476,10 +484,10 @@ class SortedValuesView(_View, collections.abc.ValuesView, collections.abc.Sequen
     __slots__ = ()
 
     def __iter__(self):
-        return self._mapping._walk_values(False)
+        return map(self._mapping.__getitem__, self._mapping._list)
 
     def __reversed__(self):
-        return self._mapping._walk_values(True)
+        return map(self._mapping.__getitem__, reversed(self._mapping._list))
 
     def __getitem__(self, index):
         """The value at a position, or the list of a slice. O(log n)"""
