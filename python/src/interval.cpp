@@ -174,7 +174,6 @@ private:
     Slot* find(uint64_t hash, PyObject* interval);
     Slot* slot_of(nb::handle interval);
     nb::object leave(const Codes& codes, PyObject* object);
-    size_t enter(std::vector<Given>& given);
     nb::object collect(lath_interval_iter* iter);
 
     std::unique_ptr<Set> own = std::make_unique<Set>();
@@ -321,45 +320,29 @@ void Tree::add_all(nb::handle intervals, nb::handle type) {
     sort(&given);
     bool other = before.kind() != Kind::none && next.kind() != before.kind();
     other ? become(next) : void(codec = next);
-    size_t fresh = 0, done = 0;
+    size_t fresh = 0; // those that were not there, which are put first
     try {
-        fresh = enter(given);
-        for (; done < fresh; done++)
-            own->insert(given[done].codes, given[done].interval.ptr());
-    } catch (...) {
-        for (size_t i = 0; i < fresh; i++) {
-            leave(given[i].codes, given[i].interval.ptr());
-            if (i < done)
-                own->erase(given[i].codes, given[i].interval.ptr());
-        }
-        if (other)
-            become(before);
-        throw;
-    }
-}
-
-// Enters those into the table that are not in it, and puts them first. Returns their number.
-size_t Tree::enter(std::vector<Given>& given) {
-    constexpr size_t ahead = 16;
-    size_t fresh = 0;
-
-    table.reserve(table.size() + given.size());
-    try {
+        constexpr size_t ahead = 16;
+        table.reserve(table.size() + given.size());
         for (size_t i = 0; i < given.size(); i++) {
             if (i + ahead < given.size())
                 table.prefetch(given[i + ahead].codes.hash());
             PyObject* interval = given[i].interval.ptr();
             if (find(given[i].codes.hash(), interval))
                 continue;
+            own->insert(given[i].codes, interval);
             table.insert(given[i].codes.hash(), Py_NewRef(interval));
             std::swap(given[fresh++], given[i]);
         }
     } catch (...) {
-        for (size_t i = 0; i < fresh; i++)
-            leave(given[i].codes, given[i].interval.ptr());
+        while (fresh-- > 0) {
+            leave(given[fresh].codes, given[fresh].interval.ptr());
+            own->erase(given[fresh].codes, given[fresh].interval.ptr());
+        }
+        if (other)
+            become(before);
         throw;
     }
-    return fresh;
 }
 
 size_t Tree::take(nb::handle intervals) {

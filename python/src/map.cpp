@@ -80,11 +80,9 @@ public:
     void add_all(Items& items);
     void clear();
 
-    // Looks codes up without the GIL. hold: new references to the objects found.
-    void find_codes(const std::vector<uint64_t>& codes, std::vector<Word>* words,
-                    std::vector<uint8_t>* hits, bool hold);
+    // Whether there are keys that are numbers.
+    bool has_numbers() const { return count && !is_text(here()->kind); }
     uint64_t erase_codes(const std::vector<uint64_t>& codes);
-    size_t all_codes(std::vector<uint64_t>* codes);
 
     int traverse(visitproc visit, void* arg) const {
         if (!held)
@@ -101,6 +99,7 @@ public:
 
     uint64_t version = 0; // counts changes of the set of keys
     uint64_t replaced = 0; // and of values
+    Turns turns; // look-ups of arrays; changes exclude them
 
 private:
     Index* ready(Kind with);
@@ -122,7 +121,6 @@ private:
 
     std::atomic<Index*> index = nullptr;
     uint64_t count = 0, held = 0; // held: references
-    Turns turns;
 };
 
 // The index for a change that adds keys of this kind. An empty map takes any kind.
@@ -316,34 +314,14 @@ void Map::clear() {
     delete gone;
 }
 
-// ---- many keys ----
-
-void Map::find_codes(const std::vector<uint64_t>& codes, std::vector<Word>* words,
-                     std::vector<uint8_t>* hits, bool hold) {
-    words->resize(codes.size());
-    hits->assign(codes.size(), 0);
-    turns.wait();
-    Turns::Shared shared(turns);
-    if (count == 0)
-        return;
-    {
-        lath_index* numbers = &here()->numbers;
-        nb::gil_scoped_release others;
-        lath_index_get_batch(numbers, codes.size(), codes.data(), words->data(), hits->data());
-    }
-    for (size_t i = 0; hold && i < codes.size(); i++)
-        if ((*hits)[i] && is_object((*words)[i]))
-            Py_INCREF(object_of((*words)[i]));
-}
-
 uint64_t Map::erase_codes(const std::vector<uint64_t>& codes) {
     std::vector<int> results(codes.size());
     std::vector<Word> words(codes.size());
     std::vector<uint8_t> hits(codes.size());
-    uint64_t before = count;
 
     writing();
-    if (count == 0)
+    uint64_t before = count;
+    if (!has_numbers())
         return 0;
     lath_index_get_batch(&here()->numbers, codes.size(), codes.data(), words.data(), hits.data());
     lath_index_erase_batch(&here()->numbers, codes.size(), codes.data(), results.data());
@@ -355,21 +333,6 @@ uint64_t Map::erase_codes(const std::vector<uint64_t>& codes) {
         if (results[i] == 0)
             release(words[i]);
     return before;
-}
-
-size_t Map::all_codes(std::vector<uint64_t>* codes) {
-    std::vector<Word> words;
-
-    turns.wait();
-    Turns::Shared shared(turns);
-    codes->resize(count);
-    words.resize(count);
-    if (count == 0)
-        return 0;
-    lath_index* numbers = &here()->numbers;
-    nb::gil_scoped_release others;
-    return lath_index_scan_values(numbers, 0, ~0ull, codes->data(), words.data(), codes->size(),
-                                  nullptr);
 }
 
 size_t Map::memory() const {
@@ -604,7 +567,6 @@ nb::object setdefault(PyObject* self, PyObject* key, PyObject* value) {
 // The cell at a position, which is an index of Python's.
 Cell cell_at(Map& map, nb::handle index) {
     int64_t number = number_of(index.ptr());
-    map.writing(); // a batch that erases has ended
     auto size = static_cast<int64_t>(map.size());
     number += number < 0 ? size : 0;
     if (number < 0 || number >= size)
@@ -674,21 +636,37 @@ Codes codes_of(Map& map, nb::handle object) {
     return made;
 }
 
-// What a call has found, with references to the objects.
+// What is found without the GIL, with references to the objects.
 struct Found {
     std::vector<Word> words;
     std::vector<uint8_t> hits;
     bool holds;
 
     Found(Map& map, nb::handle keys, bool holds) : holds(holds) {
-        map.find_codes(codes_of(map, keys).codes, &words, &hits, holds);
+        std::vector<uint64_t> codes = codes_of(map, keys).codes;
+        words.resize(codes.size());
+        hits.resize(codes.size());
+        map.turns.wait();
+        Turns::Shared shared(map.turns);
+        if (!map.has_numbers()) // another thread may have changed it
+            return;
+        {
+            lath_index* numbers = &map.here()->numbers;
+            nb::gil_scoped_release others;
+            lath_index_get_batch(numbers, codes.size(), codes.data(), words.data(), hits.data());
+        }
+        each([](PyObject* object) { Py_INCREF(object); });
     }
     Found(const Found&) = delete;
     Found& operator=(const Found&) = delete;
     ~Found() {
+        each([](PyObject* object) { Py_DECREF(object); });
+    }
+    template <class Each>
+    void each(Each each) {
         for (size_t i = 0; holds && i < hits.size(); i++)
             if (hits[i] && is_object(words[i]))
-                Py_DECREF(object_of(words[i]));
+                each(object_of(words[i]));
     }
 };
 
@@ -718,32 +696,23 @@ nb::object contains_many(Map& map, nb::handle keys) {
     return new_array(std::move(found.hits)).attr("view")("bool");
 }
 
-// values: an array of integers, or a sequence of objects.
+// values: an array of integers, or a list of objects.
 void insert_many(Map& map, nb::handle keys, nb::handle values) {
     Codes codes = codes_of(map, keys);
     Items items;
-    size_t n = codes.codes.size(), given;
     Array<int64_t> numbers;
     bool array = nb::try_cast(values, numbers, false);
-    nb::object list;
 
-    if (!array) {
-        list = nb::steal(PySequence_List(values.ptr()));
-        if (!list.is_valid())
-            throw nb::python_error();
-    }
-    given = array ? numbers.shape(0) : static_cast<size_t>(PyList_Size(list.ptr()));
-    if (given != n)
+    if (nb::len(values) != codes.codes.size())
         raise(PyExc_ValueError, "there are not as many values as keys");
     items.kind = codes.kind;
-    items.items.reserve(n);
-    for (size_t i = 0; i < n; i++) {
-        int64_t number = array ? numbers.data()[i] : 0;
-        Word word = array && is_small(number) ? small_word(number)
-                    : array                   ? pack(nb::int_(number).ptr())
-                            : pack(PyList_GetItem(list.ptr(), static_cast<Py_ssize_t>(i)));
-        items.items.push_back({codes.codes[i], 1, word});
-    }
+    items.items.reserve(codes.codes.size());
+    for (size_t i = 0; i < codes.codes.size(); i++)
+        items.items.push_back({codes.codes[i], 1,
+                               !array ? pack(nb::object(values[i]).ptr())
+                               : is_small(numbers.data()[i])
+                                   ? small_word(numbers.data()[i])
+                                   : pack(nb::int_(numbers.data()[i]).ptr())});
     map.add_all(items);
 }
 
@@ -752,20 +721,27 @@ uint64_t erase_many(Map& map, nb::handle keys) {
 }
 
 nb::object keys_array(Map& map) {
-    std::vector<uint64_t> codes;
-    Kind kind = map.kind();
-
-    if (kind == Kind::text || kind == Kind::bytes)
+    if (map.size() && !map.has_numbers())
         raise(PyExc_TypeError, "the keys are neither integers nor floats");
-    codes.resize(map.all_codes(&codes));
-    if (kind != Kind::real) {
-        std::vector<int64_t> numbers(codes.size());
-        std::transform(codes.begin(), codes.end(), numbers.begin(), integer_of);
-        return new_array(std::move(numbers));
+    map.turns.wait();
+    Turns::Shared shared(map.turns);
+    std::vector<uint64_t> codes(map.has_numbers() ? map.size() : 0);
+    std::vector<Word> words(codes.size());
+    Kind kind = map.kind();
+    if (!codes.empty()) {
+        lath_index* numbers = &map.here()->numbers;
+        nb::gil_scoped_release others;
+        lath_index_scan_values(numbers, 0, ~0ull, codes.data(), words.data(), codes.size(),
+                               nullptr);
     }
-    std::vector<double> numbers(codes.size());
-    std::transform(codes.begin(), codes.end(), numbers.begin(), real_of);
-    return new_array(std::move(numbers));
+    if (kind == Kind::real) {
+        std::vector<double> reals(codes.size());
+        std::transform(codes.begin(), codes.end(), reals.begin(), real_of);
+        return new_array(std::move(reals));
+    }
+    std::vector<int64_t> integers(codes.size());
+    std::transform(codes.begin(), codes.end(), integers.begin(), integer_of);
+    return new_array(std::move(integers));
 }
 
 template <bool right>

@@ -165,6 +165,8 @@ class Map(_core.Map):
 
     def insert_many(self, keys, values):
         """Set the values of an array of keys: a sequence, or an array of int64."""
+        if getattr(values, "dtype", None) != "int64":
+            values = list(values)
         self._insert_many(_array(keys), values)
 
     def erase_many(self, keys):

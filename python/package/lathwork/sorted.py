@@ -320,7 +320,7 @@ class SortedSet(_Beside, _core.Set):
         if len(values) == len(part):
             keys = values if self.key is None else map(self.key, values)
         else:  # not tried, or the set has changed since
-            keys, values = _order(part, self.key)
+            keys, values = _order(list(part), self.key)
         made._list._assign(keys, values)
         set.update(made, part)  # both have the same objects; those of a set are not hashed again
         return made
