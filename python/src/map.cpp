@@ -413,7 +413,7 @@ struct MapWalk {
     Cell cells[64];
 };
 
-// The next item; there is one. Throws RuntimeError if keys were added or taken out meanwhile.
+// Moves to the next item, if one is to come. Throws RuntimeError if keys were added or taken out.
 Cell MapWalk::step() {
     if (version != map.version) {
         version = ~0ull; // the next step raises too

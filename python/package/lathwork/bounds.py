@@ -233,7 +233,7 @@ naturals, integers, reals, addresses = _Naturals(), _Integers(), _Reals(), _Addr
 
 
 def _of(bound):
-    """The codec of a tree that has only this bound. Raises TypeError for what is no bound, ValueError for NaN."""
+    """The codec of a tree that has only this bound. Raises TypeError for what has no code, ValueError for NaN."""
     if isinstance(bound, (datetime.date, datetime.timedelta)):
         aware = isinstance(bound, datetime.datetime) and bound.utcoffset() is not None
         for kind, epoch in (

@@ -336,7 +336,7 @@ class SortedSet(_Beside, _core.Set):
         """A copy. O(n)"""
         made, version = self._like(()), self._list._version()
         set.update(made, self)  # those of a set are not hashed again
-        return made if made._list._copy(self._list) == version else self.copy()  # it has changed meanwhile
+        return made if made._list._copy(self._list) == version else self.copy()  # another thread has changed it
 
     def isdisjoint(self, other):
         """Whether no value is in both."""
