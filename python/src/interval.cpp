@@ -28,10 +28,22 @@ struct Codes {
     }
 };
 
-// An Interval that is to be added: its codes and the object.
-struct Given {
-    Codes codes;
-    nb::object interval;
+Codes codes_in(const lath_item& item) { return {item.key, item.size}; }
+PyObject* interval_in(const lath_item& item) { return reinterpret_cast<PyObject*>(item.value); }
+
+// Intervals that are to be added or removed, with a reference of each: begin, end, and the object.
+struct Given : std::vector<lath_item> {
+    Given() = default;
+    Given(const Given&) = delete;
+    Given& operator=(const Given&) = delete;
+    ~Given() {
+        for (const lath_item& item : *this)
+            Py_DECREF(interval_in(item));
+    }
+    void add(nb::object interval, Codes codes = {0, 0}) {
+        push_back({codes.begin, codes.end, reinterpret_cast<uint64_t>(interval.ptr())});
+        (void)interval.release();
+    }
 };
 
 PyObject* bound_of(PyObject* interval, int which) {
@@ -278,90 +290,83 @@ nb::object Tree::leave(const Codes& codes, PyObject* object) {
     return nb::steal(object);
 }
 
-void sort(std::vector<Given>* given) {
-    std::vector<lath_item> order;
-    std::vector<Given> sorted;
-
-    for (const Given& one : *given)
-        order.push_back({one.codes.begin, 1, order.size()});
-    sort_by_code(order);
-    for (const lath_item& item : order)
-        sorted.push_back(std::move((*given)[item.value]));
-    given->swap(sorted);
-}
-
 // Adds many in the order of their begins, so that neighbours in the set share cache lines. If it
 // throws, the tree is as it was.
 void Tree::add_all(nb::handle intervals, nb::handle type) {
-    std::vector<Given> given;
+    Given given;
 
     for (nb::handle one : intervals) {
         nb::object interval = nb::borrow(one);
         if (reinterpret_cast<PyObject*>(Py_TYPE(one.ptr())) != type.ptr())
             interval = type(*nb::steal<nb::tuple>(PySequence_Tuple(one.ptr())));
-        given.push_back({{}, std::move(interval)});
+        given.add(std::move(interval));
     }
     Codec before, next;
     convert([&](const Codec& now) {
         before = next = now;
-        for (const Given& one : given)
-            join(&next, one.interval.ptr());
-        for (Given& one : given) {
-            one.codes = codes_of(one.interval.ptr(), next);
-            if (one.codes.begin >= one.codes.end) {
+        for (const lath_item& item : given)
+            join(&next, interval_in(item));
+        for (lath_item& item : given) {
+            Codes codes = codes_of(interval_in(item), next);
+            if (codes.begin >= codes.end) {
                 PyErr_Format(PyExc_ValueError,
-                             "IntervalTree: Null Interval objects not allowed in "
-                             "IntervalTree: %R",
-                             one.interval.ptr());
+                             "IntervalTree: Null Interval objects not allowed in IntervalTree: %R",
+                             interval_in(item));
                 throw nb::python_error();
             }
+            item.key = codes.begin;
+            item.size = codes.end;
         }
     });
-    sort(&given);
+    sort_by_code(given);
     bool other = before.kind() != Kind::none && next.kind() != before.kind();
     other ? become(next) : void(codec = next);
-    size_t fresh = 0; // those that were not there, which are put first
+    size_t fresh = 0, done = 0; // those that were not there, which are put first
     try {
         constexpr size_t ahead = 16;
         table.reserve(table.size() + given.size());
         for (size_t i = 0; i < given.size(); i++) {
             if (i + ahead < given.size())
-                table.prefetch(given[i + ahead].codes.hash());
-            PyObject* interval = given[i].interval.ptr();
-            if (find(given[i].codes.hash(), interval))
+                table.prefetch(codes_in(given[i + ahead]).hash());
+            uint64_t hash = codes_in(given[i]).hash();
+            if (find(hash, interval_in(given[i])))
                 continue;
-            own->insert(given[i].codes, interval);
-            table.insert(given[i].codes.hash(), Py_NewRef(interval));
+            table.insert(hash, interval_in(given[i]));
             std::swap(given[fresh++], given[i]);
         }
+        for (; done < fresh; done++)
+            own->insert(codes_in(given[done]), interval_in(given[done]));
     } catch (...) {
-        while (fresh-- > 0) {
-            leave(given[fresh].codes, given[fresh].interval.ptr());
-            own->erase(given[fresh].codes, given[fresh].interval.ptr());
+        for (size_t i = 0; i < fresh; i++) {
+            if (i < done)
+                own->erase(codes_in(given[i]), interval_in(given[i]));
+            (void)leave(codes_in(given[i]), interval_in(given[i])).release();
         }
         if (other)
             become(before);
         throw;
     }
+    given.erase(given.begin(), given.begin() + static_cast<ptrdiff_t>(done)); // the table's now
 }
 
 size_t Tree::take(nb::handle intervals) {
     std::vector<nb::object> gone;
-    std::vector<Given> given;
+    Given given;
 
     convert([&](const Codec& now) {
-        given.clear();
+        Given made;
         if (now.kind() != Kind::none)
             for (nb::handle one : intervals)
-                given.push_back({codes_of(one.ptr(), now), nb::borrow(one)});
+                made.add(nb::borrow(one), codes_of(one.ptr(), now));
+        given.swap(made);
     });
     gone.reserve(given.size());
-    for (const Given& one : given) {
-        nb::object left = leave(one.codes, one.interval.ptr());
+    for (const lath_item& item : given) {
+        nb::object left = leave(codes_in(item), interval_in(item));
         if (!left.is_valid())
             continue;
         gone.push_back(std::move(left));
-        own->erase(one.codes, one.interval.ptr());
+        own->erase(codes_in(item), interval_in(item));
     }
     return gone.size();
 }
