@@ -28,8 +28,6 @@ PyObject* new_list();
 PyObject* walk(PyObject* owner, size_t start, size_t stop, bool backward, uint64_t version);
 // The position that an index of Python's means; NULL: the last one. Throws IndexError.
 size_t list_position(const List& list, PyObject* index, const char* text);
-// Takes one value out, if it is there. Returns whether it was.
-bool take_value(List& list, PyObject* value);
 // Adds all of a list of Python's that no one else has, or none; sorts it.
 void update(List& list, const nb::object& values);
 

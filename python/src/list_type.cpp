@@ -357,6 +357,20 @@ List::Refs refs_of(const nb::object& list) {
     return refs;
 }
 
+template <bool must>
+void list_remove(List& list, PyObject* value) {
+    nb::object key = list.key_of(value), gone;
+    List::Place place;
+
+    list.writing();
+    if (list.find(key.ptr(), value, &place)) {
+        gone = list.erase(place);
+    } else if (must) {
+        PyErr_Format(PyExc_ValueError, "%R not in list", value);
+        throw nb::python_error();
+    }
+}
+
 void list_add(List& list, PyObject* value) {
     nb::object key = list.key_of(value);
     list.add(key.ptr(), value);
@@ -418,7 +432,11 @@ PyMethodDef list_methods[] = {
     method<"pop($self, index=-1)\n--\n\nRemove the value at a position and return it. O(log n)",
            list_pop, List>(),
     method<"clear($self)\n--\n\nRemove everything. O(n)", list_empty, List>(),
-    method<"_discard($self, value)\n--\n\nWhether there was one.", take_value, List>(),
+    method<"discard($self, value)\n--\n\nRemove one value if it is there. O(log n)",
+           list_remove<false>, List>(),
+    method<"remove($self, value)\n--\n\nRemove one value. Raises ValueError if it is not there. "
+           "O(log n)",
+           list_remove<true>, List>(),
     method<"_index_of($self, value)\n--\n\n", list_index_of, List>(),
     method<"_update($self, iterable)\n--\n\n", list_update>(),
     method<"_assign($self, keys, values)\n--\n\n", list_assign, List>(),
@@ -476,17 +494,6 @@ size_t list_position(const List& list, PyObject* index, const char* text) {
     if (number < 0 || number >= size)
         raise(PyExc_IndexError, text);
     return static_cast<size_t>(number);
-}
-
-bool take_value(List& list, PyObject* value) {
-    nb::object key = list.key_of(value), gone;
-    List::Place place;
-
-    list.writing();
-    if (!list.find(key.ptr(), value, &place))
-        return false;
-    gone = list.erase(place);
-    return true;
 }
 
 void update(List& list, const nb::object& values) {

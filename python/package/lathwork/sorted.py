@@ -166,15 +166,6 @@ class SortedList(_Ordered, _core.List):
         """Add all values of the iterable. O(k log n)"""
         self._update(iterable)
 
-    def discard(self, value):
-        """Remove one value if it is there. O(log n)"""
-        self._discard(value)
-
-    def remove(self, value):
-        """Remove one value. Raises ValueError if it is not there. O(log n)"""
-        if not self._discard(value):
-            raise ValueError(f"{value!r} not in list")
-
     def count(self, value):
         """How many values are equal to value. O(log n)"""
         return self.bisect_right(value) - self.bisect_left(value)
