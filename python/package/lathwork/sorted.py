@@ -409,6 +409,11 @@ class _View:
     def __len__(self):
         return len(self._mapping)
 
+    def _getter(self):
+        """The look-up of the mapping, which is that of a dict unless a subclass has its own."""
+        plain = type(self._mapping).__getitem__ is _core.Dict.__getitem__
+        return dict.__getitem__.__get__(self._mapping) if plain else self._mapping.__getitem__
+
     def __delitem__(self, index):
         """Remove the items at a position or in a slice. O(log n) each"""
         keys = self._mapping._list[index]
@@ -456,10 +461,10 @@ class SortedItemsView(_View, collections.abc.ItemsView, collections.abc.Sequence
         return SortedSet(values)
 
     def __iter__(self):
-        return zip(self._mapping._list, SortedValuesView.__iter__(self))
+        return zip(self._mapping._list, map(self._getter(), self._mapping._list))
 
     def __reversed__(self):
-        return zip(reversed(self._mapping._list), SortedValuesView.__reversed__(self))
+        return zip(reversed(self._mapping._list), map(self._getter(), reversed(self._mapping._list)))
 
     def __getitem__(self, index):
         """The item at a position, or the list of a slice. O(log n)"""
@@ -475,10 +480,10 @@ class SortedValuesView(_View, collections.abc.ValuesView, collections.abc.Sequen
     __slots__ = ()
 
     def __iter__(self):
-        return map(self._mapping.__getitem__, self._mapping._list)
+        return map(self._getter(), self._mapping._list)
 
     def __reversed__(self):
-        return map(self._mapping.__getitem__, reversed(self._mapping._list))
+        return map(self._getter(), reversed(self._mapping._list))
 
     def __getitem__(self, index):
         """The value at a position, or the list of a slice. O(log n)"""
