@@ -721,15 +721,19 @@ uint64_t erase_many(Map& map, nb::handle keys) {
 }
 
 nb::object keys_array(Map& map) {
+    std::vector<uint64_t> codes;
+    std::vector<Word> words;
+    Kind kind = Kind::none;
+
     if (map.size() && !map.has_numbers())
         raise(PyExc_TypeError, "the keys are neither integers nor floats");
     map.turns.wait();
-    Turns::Shared shared(map.turns);
-    std::vector<uint64_t> codes(map.has_numbers() ? map.size() : 0);
-    std::vector<Word> words(codes.size());
-    Kind kind = map.kind();
-    if (!codes.empty()) {
+    if (map.has_numbers()) {
+        Turns::Shared shared(map.turns);
         lath_index* numbers = &map.here()->numbers;
+        kind = map.kind();
+        codes.resize(map.size());
+        words.resize(map.size());
         nb::gil_scoped_release others;
         lath_index_scan_values(numbers, 0, ~0ull, codes.data(), words.data(), codes.size(),
                                nullptr);
