@@ -281,8 +281,8 @@ static void *work(void *unused)
 		/* one grace period for many objects costs as much as for one; but what waits is
 		 * memory that the program has to do without */
 		ran = reclaim(&worked);
-		run_later();
 		lath_rest(ran < MANY ? GATHER : GATHER_MANY);
+		run_later();
 		if (has_work())
 			continue;
 		__atomic_store_n(&worker, ASLEEP, __ATOMIC_SEQ_CST);

@@ -26,7 +26,7 @@ TEST_CASE("byte_store: calls and their answers") {
     CHECK(!s.compare_exchange("c", "", ""));
     CHECK(!s.compare_exchange("b", "1", "3"));
     CHECK(s.compare_exchange("b", "2", "3"));
-    s.append("b", "4");
+    s.set("b", "34");
     CHECK(s.get("b") == "34");
     CHECK(s.increment("b") == 35);
     CHECK(s.contains("b"));
@@ -154,7 +154,6 @@ TEST_CASE("a closed store throws, whatever is asked of it") {
         CHECK(refused([&] { closed->erase("a"); }));
         CHECK(refused([&] { closed->compare_exchange("a", "1", "2"); }));
         CHECK(refused([&] { closed->increment("a"); }));
-        CHECK(refused([&] { closed->append("a", "2"); }));
         CHECK(refused([&] { closed->expire("a", 0); }));
         CHECK(refused([&] { closed->set_all({&entry, 1}); }));
         CHECK(refused([&] { (void)closed->range(); }));

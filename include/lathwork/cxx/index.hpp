@@ -15,15 +15,13 @@
 //
 // Threads. All const members and all members that insert, erase or replace may run at the same
 // time on one container. Construction, destruction, move, swap and clear exclude all else.
-// With an RCU flavour of the caller's the threads register with it as it demands.
 //
 // Iterators are positions, not pointers: they copy what they show, stay valid whatever happens
 // to the container (but not beyond its life), and step to the next item that is there when they
 // step. A loop ends at end(); one up to another iterator compares by <, `for (; it < to; ++it)`,
 // since it never is == to one whose item has left. A step whose copy throws leads to end().
-// Without writers they are multi-pass and bidirectional. A step reads up to 32 items ahead (1 if
-// values have boxes) and shows these as they were then, unless its own thread has changed a
-// container since.
+// Without writers they are multi-pass. A step reads up to 32 items ahead (1 if values have boxes)
+// and shows these as they were then, unless its own thread has changed a container since.
 //
 // Errors: calls return a `result`, which is true if it was done and has the negative errno of the C
 // call in `error`, and throw nothing but what T throws. A container takes memory at its first use,
@@ -49,10 +47,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
-#include <memory>
 #include <optional>
 #include <span>
-#include <type_traits>
 #include <utility>
 
 namespace lathwork {

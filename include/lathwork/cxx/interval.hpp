@@ -12,7 +12,7 @@
 // they show, up to 16 intervals ahead (one if values have boxes), and stay valid whatever happens
 // to the container, but not beyond its life. The order is that of lathwork/interval.h.
 //
-// Errors: insert returns a result; calls throw nothing but what T throws.
+// Errors: insert returns a result; calls throw what T throws.
 //
 //   lathwork::interval_map<std::string> rooms; // half-open: [first, end)
 //   rooms.insert(900, 1030, "standup");

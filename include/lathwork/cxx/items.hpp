@@ -31,6 +31,7 @@
 #include <new>
 #include <optional>
 #include <stdexcept>
+#include <string>
 #include <system_error>
 #include <thread>
 #include <type_traits>
@@ -144,6 +145,7 @@ concept stored_in_leaf = std::is_trivially_copyable_v<T> && sizeof(T) <= 64;
 class [[nodiscard]] read_section {
 public:
     explicit read_section(const lath_rcu* rcu = &lath_rcu_auto) : rcu_(rcu) {
+        ++depth;
         if (rcu_->read_lock)
             rcu_->read_lock();
     }
@@ -157,7 +159,10 @@ public:
 #endif
         if (rcu_->read_unlock)
             rcu_->read_unlock();
+        --depth;
     }
+    // Whether the calling thread is in one.
+    static bool inside() { return depth; }
     read_section(const read_section&) = delete;
     read_section& operator=(const read_section&) = delete;
 
@@ -184,6 +189,7 @@ public:
 
 private:
     static inline char grace_period = 0;
+    static inline constinit thread_local unsigned depth = 0;
     const lath_rcu* rcu_;
 };
 
@@ -218,6 +224,11 @@ T found_or_throw(std::optional<T> value, [[maybe_unused]] const char* what) {
     }
     return *std::move(value);
 }
+// Whether ~T runs no code of the program's: then any thread may destroy one, whatever it holds.
+template <typename T>
+inline constexpr bool is_plain = std::is_trivially_destructible_v<T>;
+template <typename Char>
+inline constexpr bool is_plain<std::basic_string<Char>> = true;
 template <typename T>
 class removed_values;
 
@@ -240,8 +251,8 @@ struct box {
 };
 
 // The boxes of one container. A value that left it is destroyed when no reader can see it: by the
-// library's thread, outside of all its calls; of other flavours than lath_rcu_auto by a later call
-// that changes the container. Or by drain(), or with the container.
+// library's thread, outside of all its calls; a plain one, or one of another flavour than
+// lath_rcu_auto, by a later call that changes the container; by drain(), or with the container.
 //
 // Threads: all but the destructor and end_one() may run beside one another.
 template <typename T>
@@ -338,7 +349,10 @@ public:
     // A call that changes the container begins with this. What a destructor removes waits for the
     // next one: a chain of values would use up the stack.
     void destroy_some() {
-        if (rcu_ != &lath_rcu_auto && !depth)
+        static thread_local unsigned calls = 0;
+        if (is_plain<T> && rcu_ == &lath_rcu_auto && ++calls % 64 == 0 && !reader::inside())
+            lath_rcu_step(SIZE_MAX); // waits for nothing
+        if ((is_plain<T> || rcu_ != &lath_rcu_auto) && !depth && unseen_.load())
             destroy_each(unseen_.exchange(nullptr));
     }
     // Destroys all that no reader looks at any more, and waits for the library's thread, of which

@@ -31,9 +31,7 @@
 // Errors: calls return a result with 0 or a negative errno, and have changed nothing if it is not
 // 0. Calls that return no result throw: std::bad_alloc without memory, at() std::out_of_range;
 // where exceptions are off they abort.
-//
-// Threads and sections are those of lathwork/cxx/index.hpp. Differences from std::map, each with
-// its reason, are in doc/cxx.md.
+// Threads and sections are those of index.hpp. Differences from std::map are in doc/cxx.md.
 #ifndef LATHWORK_CXX_POINT_MAP_HPP
 #define LATHWORK_CXX_POINT_MAP_HPP
 
@@ -46,8 +44,6 @@
 #include <functional>
 #include <initializer_list>
 #include <iterator>
-#include <ranges>
-#include <stdexcept>
 #include <tuple>
 
 namespace lathwork {

@@ -64,7 +64,6 @@ struct hole_result : result {
     range where{};
     const range& operator*() const { return where; }
     const range* operator->() const { return &where; }
-    range value_or(range other) const { return error == 0 ? where : other; }
 };
 
 // The runs of a space. Each is read when an iterator reaches it. A run of all 2^64 addresses has

@@ -23,8 +23,8 @@
 //   I3  The link of the element at p is the element at p + F when p + F < tail. No other link is
 //       ever read. Nothing points into the list object: moving it is a plain copy.
 //
-// F must be a power of two, so that the lanes stay cyclic where the counters wrap around.
-// doc/split-list.md says when to choose another container, and which F, and has the figures.
+// F must be a power of two, or the lanes would not be cyclic. doc/split-list.md says which F, and
+// when to choose another container.
 //
 // Cost: push_back, push_front, pop_front, front, back, size, clear O(1); move, swap, splice O(F);
 // unlink O(p + F), p its position; remove_and_dispose_if, clear_and_dispose O(n).
@@ -38,8 +38,7 @@
 //   clear                            allowed; do not free elements that are yet to be visited
 //   unlink, remove_and_dispose_if,   every iterator is invalid afterwards
 //   clear_and_dispose
-// An iterator takes 8 F + 24 bytes. Its end is std::default_sentinel; std::views::common makes a
-// pair for the old algorithms.
+// An iterator takes 8 F + 24 bytes.
 //
 // Size limit: the largest value of Policy::index_type. Threads: as a standard container. No call
 // allocates or needs RTTI. The caller owns the elements; the destructor does not touch them.

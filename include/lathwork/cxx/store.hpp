@@ -10,12 +10,10 @@
 //
 // Threads, costs and meanings as in lathwork/store.h.
 //
-// Errors: calls with one expected failure return bool. Unexpected failures (no memory, a full
-// store, a key of a wrong size, a value that is not a number, a file that is damaged or cannot be
-// written) are thrown as std::system_error with the errno of lathwork/store.h. The destructor does
-// not throw; close() throws if a file: could not be written. After close(), and after a move from
-// it, a store is closed: is_open() is false, and every other call but close() and get_handle()
-// throws EBADF.
+// Errors: calls with one expected failure return bool. Others are thrown as std::system_error with
+// the errno of lathwork/store.h. The destructor does not throw; close() throws if a file: could not
+// be written. After close(), and after a move from it, a store is closed: is_open() is false, and
+// every other call but close() and get_handle() throws EBADF.
 #pragma once
 
 #include "lathwork/cxx/detail/calls.hpp"
@@ -215,10 +213,6 @@ public:
         std::int64_t now = 0;
         check(lath_store_incr(handle(), to_key(key), by, &now), 0);
         return now;
-    }
-    // Appends bytes to the value, which is empty if the key is absent.
-    void append(Key key, std::string_view tail) {
-        number(lath_store_append(handle(), to_key(key), tail.data(), tail.size()));
     }
     // Sets the time at which the entry expires, in ms since 1970 (lath_store_now() + ...); 0:
     // never. False: the key is absent.

@@ -45,6 +45,9 @@ struct record {
     }
 };
 
+template <typename K, typename V, typename Code>
+inline constexpr bool is_plain<record<K, V, Code>> = is_plain<K> && is_plain<V>;
+
 // What the tables have in common: Words are of values, or of the boxes of values or entries.
 template <typename Words>
 class table_base {
