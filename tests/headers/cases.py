@@ -171,7 +171,7 @@ def interval_cases(lib):
     at = C.addressof(made)
     def intervals_init(config, bounds=0):
         return lib.lath_intervals_init(at, bounds, config)
-    wrong_configs("intervals_init", intervals_init, {"layout": core.POINTS}, {"flags": core.HOLES}, {"flags": core.RANKS})
+    wrong_configs("intervals_init", intervals_init, {"layout": core.POINTS}, {"flags": core.HOLES})
     starve("intervals_init", lambda a: intervals_init(config_of(a)), lambda: lib.lath_intervals_fini(at, index_calls.INTERVAL_FN(), None))
     refuse(lib, "lath_intervals_init", (), tuple, [("", (None, 0, None), EINVAL), ("", (at, 2, None), EINVAL)])
     expect("intervals_init", intervals_init(config_of(C.addressof(memory.struct))), 0)
