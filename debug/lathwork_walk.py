@@ -8,7 +8,8 @@ come from its debug information.
 import json
 
 KEY_MAX = 2**64 - 1
-LOCKED, ALIVE, HALF_DEAD, VERSION, PIVOTED, SIZES = 1, 2, 4, 8, 64, 128  # SIZES: in `level` of leaves of ranges
+LOCKED, ALIVE, HALF_DEAD, VERSION, PIVOTED = 1, 2, 4, 8, 64
+LONG, SIZES = 64, 128  # in `level` of leaves
 CODE_MAX = 0x7FFF  # of a length that is not known
 SUMMARY = 80  # bytes
 
@@ -51,7 +52,7 @@ class Node:
         self.address = address
         self.lockword, self.low, self.last = head.get("lockword"), head.get("low"), head.get("last")
         self.right, self.live = head.get("right"), head.get("live")
-        self.level, self.cap = head.get("level", 1) & ~SIZES, head.get("cap", 1)
+        self.level, self.cap = head.get("level", 1) & (LONG - 1), head.get("cap", 1)
         self.shift, self.used = head.get("shift", 1), head.get("used", 1)
         self.base = head.get("base")
         if not 0 < self.cap <= index.node_cap or self.used > self.cap:
@@ -104,7 +105,7 @@ class Index:
         self.memory, self.address = memory, address
         self.tree = Struct(memory, "tree", address)
         self.root = self.tree.get("root")
-        self.ranges, self.holes = self.tree.get("leaf_level", 1) == SIZES, self.tree.get("holes", 1)
+        self.ranges, self.holes = bool(self.tree.get("leaf_level", 1) & SIZES), self.tree.get("holes", 1)
         self.node_cap = (memory.size("node") - memory.offset("node", "pair")) // 16
         if not self.root:
             raise Broken(f"the index at {address:#x} is not initialised")

@@ -19,8 +19,8 @@
  * Vector code. In user space the library chooses it before main(): the best that the processor has,
  * or what the environment variable LATH_ISA names, to measure or to test one form:
  *
- *   scalar   none but SSE2 on x86-64, in the search of an index
- *   avx2     AVX2; SSE2 in the search of an index, which has no form with AVX2
+ *   scalar   none
+ *   avx2     AVX2
  *   avx512   AVX-512
  *   neon     NEON, which every arm64 has, in the search of an index; the sorted queue has no form
  *            with it

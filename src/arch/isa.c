@@ -94,7 +94,7 @@ __attribute__((constructor)) static void choose(void)
 	lath_isa_chosen = name && *name ? asked_for(name) : best();
 #ifdef LATH_ISA_X86
 	lath_have_avx512 = lath_isa_chosen == LATH_ISA_AVX512;
-	lath_have_avx2 = lath_isa_chosen == LATH_ISA_AVX2;
+	lath_have_avx2 = lath_isa_chosen == LATH_ISA_AVX2 || lath_have_avx512;
 #endif
 	lath_have_neon = lath_isa_chosen == LATH_ISA_NEON;
 }

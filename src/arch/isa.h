@@ -9,9 +9,7 @@
  *   lath_have_neon
  *   lath_isa_supported(i)  whether processor and build have it
  *
- * The search in a leaf has no form with AVX2. Every x86-64 has SSE2, so that is what it has for all
- * choices but AVX-512: one more form to choose from would cost each lookup a twentieth. On arm64
- * the two forms are NEON, which every such processor has, and portable code.
+ * On arm64 the two forms are NEON, which every such processor has, and portable code.
  *
  * Every form gives the same results. The kernel has the scalar one alone.
  */

@@ -7,11 +7,12 @@
  *                                256, for n of 64 pairs; returns how many are equal to the one
  *                                before. Writes up to 15 bytes more. SSE2
  *   lath_words_up(dst, src, n)   moves n words from src up to dst; the areas overlap
- *   lath_bytes_up(p, n)          moves n < 64 bytes up by one
+ *   lath_bytes_up(head, i, n)    moves n of 64 bytes up by one, from byte i on; the byte in front of
+ *                                the 64 may be read
  *
- * The last two make room for an entry: memmove branches on its size several times, and the
- * processor mispredicts half of these branches. With masked stores one branch remains for words and
- * none for bytes. Used if lath_have_avx512; search.h explains the choice of registers.
+ * The last two make room for an entry: memmove branches on its size several times, and the processor
+ * mispredicts half of these branches. Here one or two branches remain for words and none for bytes.
+ * Used if lath_have_avx2.
  */
 #ifndef LATH_ARCH_MOVE_H
 #define LATH_ARCH_MOVE_H
@@ -61,32 +62,78 @@ static inline unsigned int lath_heads_make(const u64 *pairs, unsigned int n, u64
 	return lath_count_bits(equal & lath_ones(n));
 }
 
-/* unreached: without AVX-512 */
-static inline void lath_words_up(u64 *dst, const u64 *src, unsigned int n)
+/* 0, 1, ..., 63 */
+#define LATH_EIGHT(n) n, n + 1, n + 2, n + 3, n + 4, n + 5, n + 6, n + 7
+static const u8 lath_numbers[64]
+	__attribute__((aligned(32))) = { LATH_EIGHT(0),	 LATH_EIGHT(8),	 LATH_EIGHT(16),
+					 LATH_EIGHT(24), LATH_EIGHT(32), LATH_EIGHT(40),
+					 LATH_EIGHT(48), LATH_EIGHT(56) };
+
+/* The lowest words are read first and written last, over what the loop may have written there.
+ * unreached: without AVX2 */
+static inline void lath_words_up(u64 *dst, const u64 *src, u64 n)
 {
-	for (; n > 8; n -= 8)
-		__asm__ volatile("vmovdqu64 (%0), %%zmm16\n\t"
-				 "vmovdqu64 %%zmm16, (%1)"
+	if (n > 16)
+		__asm__ volatile("vmovdqu (%[src]), %%ymm0\n\tvmovdqu 32(%[src]), %%ymm1\n\t"
+				 "vmovdqu 64(%[src]), %%ymm2\n\tvmovdqu 96(%[src]), %%ymm3\n"
+				 "1:\tvmovdqu -128(%[src],%[n],8), %%ymm4\n\t"
+				 "vmovdqu -96(%[src],%[n],8), %%ymm5\n\t"
+				 "vmovdqu -64(%[src],%[n],8), %%ymm6\n\t"
+				 "vmovdqu -32(%[src],%[n],8), %%ymm7\n\t"
+				 "vmovdqu %%ymm4, -128(%[dst],%[n],8)\n\t"
+				 "vmovdqu %%ymm5, -96(%[dst],%[n],8)\n\t"
+				 "vmovdqu %%ymm6, -64(%[dst],%[n],8)\n\t"
+				 "vmovdqu %%ymm7, -32(%[dst],%[n],8)\n\t"
+				 "subq $16, %[n]\n\tcmpq $16, %[n]\n\tja 1b\n\t"
+				 "vmovdqu %%ymm0, (%[dst])\n\tvmovdqu %%ymm1, 32(%[dst])\n\t"
+				 "vmovdqu %%ymm2, 64(%[dst])\n\tvmovdqu %%ymm3, 96(%[dst])\n\t"
+				 "vzeroupper"
+				 : [n] "+r"(n)
+				 : [src] "r"(src), [dst] "r"(dst)
+				 : "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5",
+				   "xmm6", "xmm7");
+	else if (n > 8)
+		__asm__ volatile("vmovdqu (%[src]), %%ymm0\n\tvmovdqu 32(%[src]), %%ymm1\n\t"
+				 "vmovdqu -64(%[src],%[n],8), %%ymm2\n\t"
+				 "vmovdqu -32(%[src],%[n],8), %%ymm3\n\t"
+				 "vmovdqu %%ymm2, -64(%[dst],%[n],8)\n\t"
+				 "vmovdqu %%ymm3, -32(%[dst],%[n],8)\n\t"
+				 "vmovdqu %%ymm0, (%[dst])\n\tvmovdqu %%ymm1, 32(%[dst])\n\t"
+				 "vzeroupper"
 				 :
-				 : "r"(src + n - 8), "r"(dst + n - 8)
-				 : "memory", LATH_AVX512_CLOBBERS);
-	__asm__ volatile("kmovd %2, %%k1\n\t"
-			 "vmovdqu64 (%0), %%zmm16%{%%k1%}%{z%}\n\t"
-			 "vmovdqu64 %%zmm16, (%1)%{%%k1%}"
-			 :
-			 : "r"(src), "r"(dst), "r"((1u << n) - 1)
-			 : "memory", LATH_AVX512_CLOBBERS);
+				 : [n] "r"(n), [src] "r"(src), [dst] "r"(dst)
+				 : "memory", "xmm0", "xmm1", "xmm2", "xmm3");
+	else if (n > 3)
+		__asm__ volatile("vmovdqu (%[src]), %%ymm0\n\t"
+				 "vmovdqu -32(%[src],%[n],8), %%ymm1\n\t"
+				 "vmovdqu %%ymm1, -32(%[dst],%[n],8)\n\t"
+				 "vmovdqu %%ymm0, (%[dst])\n\tvzeroupper"
+				 :
+				 : [n] "r"(n), [src] "r"(src), [dst] "r"(dst)
+				 : "memory", "xmm0", "xmm1");
+	else
+		while (n--)
+			WRITE_ONCE(dst[n], src[n]);
 }
 
-/* unreached: without AVX-512 */
-static inline void lath_bytes_up(u8 *p, unsigned int n)
+/* unreached: without AVX2 */
+static inline void lath_bytes_up(u8 *head, unsigned int i, unsigned int n)
 {
-	__asm__ volatile("kmovq %1, %%k1\n\t"
-			 "vmovdqu8 (%0), %%zmm16%{%%k1%}%{z%}\n\t"
-			 "vmovdqu8 %%zmm16, 1(%0)%{%%k1%}"
+	__asm__ volatile("vmovd %[i], %%xmm0\n\tvmovd %[end], %%xmm1\n\t"
+			 "vpbroadcastb %%xmm0, %%ymm0\n\tvpbroadcastb %%xmm1, %%ymm1\n\t"
+			 "vmovdqa %[low], %%ymm2\n\tvmovdqa %[high], %%ymm3\n\t"
+			 "vpcmpgtb %%ymm1, %%ymm2, %%ymm4\n\tvpcmpgtb %%ymm1, %%ymm3, %%ymm5\n\t"
+			 "vpcmpgtb %%ymm0, %%ymm2, %%ymm2\n\tvpcmpgtb %%ymm0, %%ymm3, %%ymm3\n\t"
+			 "vpandn %%ymm2, %%ymm4, %%ymm2\n\tvpandn %%ymm3, %%ymm5, %%ymm3\n\t"
+			 "vmovdqa (%[head]), %%ymm0\n\tvmovdqa 32(%[head]), %%ymm1\n\t"
+			 "vpblendvb %%ymm2, -1(%[head]), %%ymm0, %%ymm0\n\t"
+			 "vpblendvb %%ymm3, 31(%[head]), %%ymm1, %%ymm1\n\t"
+			 "vmovdqa %%ymm0, (%[head])\n\tvmovdqa %%ymm1, 32(%[head])\n\tvzeroupper"
 			 :
-			 : "r"(p), "r"((1ull << n) - 1)
-			 : "memory", LATH_AVX512_CLOBBERS);
+			 : [head] "r"(head), [i] "r"(i), [end] "r"(i + n),
+			   [low] "m"(*(const u8(*)[32])lath_numbers),
+			   [high] "m"(*(const u8(*)[32])(lath_numbers + 32))
+			 : "memory", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5");
 }
 #endif
 

@@ -5,17 +5,17 @@
  *   lath_heads_match(head, h)        masks of the 64 ascending bytes below h and equal to h
  *   lath_bytes_match(bytes, b)       the same for bytes in any order
  *   lath_heads_equal(head, h)        the second mask alone
+ *   lath_heads_not_below(head, h)    what the first one lacks
  *   lath_heads_floor(head, h, live)  the last one of the bytes in `live` that is not above h
  *   lath_inner_floor(pivot, n, key)  how many of an inner node's n separators are not above key
  *   lath_count_bits(mask)            how many bits are set
  *
  * A node may change during a search. The result is then arbitrary, and the caller rejects it when
- * it validates the node's version; no form reads outside the node. Forms: AVX-512 (chosen at run
- * time, isa.h; inline assembly on registers 16 and up, which need no vzeroupper and which a
- * compiler without -mavx512f never uses; volatile, as the compiler may move other assembly in front
- * of the branch that asks for the processor), AVX2 (inner nodes alone; chosen likewise), SSE2
- * (leaves alone; every x86-64), NEON (arm64, unless LATH_ISA asks for none) and portable C (the
- * kernel, other processors, checked builds, -DLATH_SCALAR).
+ * it validates the node's version; no form reads outside the node. Forms: AVX2, and AVX-512 for inner
+ * nodes (chosen at run time, isa.h; inline assembly, AVX-512 on registers 16 and up, which need no
+ * vzeroupper and which a compiler without -mavx512f never uses; volatile, as the compiler may move
+ * other assembly in front of the branch that asks for the processor), NEON (arm64, unless LATH_ISA
+ * asks for none) and portable C (the kernel, other processors, checked builds, -DLATH_SCALAR).
  */
 #ifndef LATH_ARCH_SEARCH_H
 #define LATH_ARCH_SEARCH_H
@@ -36,6 +36,17 @@ static inline unsigned int lath_prefix(u64 mask)
 #ifdef __KERNEL__
 #define LATH_NO_FLOAT 1
 #endif
+
+/* Returns `x < y ? a : b`, computed, for where a branch would be mispredicted. */
+static __always_inline u64 lath_if_below(u64 x, u64 y, u64 a, u64 b)
+{
+#ifdef __x86_64__
+	__asm__("cmpq %2, %1\n\tcmovbq %3, %0" : "+r"(b) : "r"(x), "r"(y), "r"(a) : "cc");
+	return b;
+#else
+	return b ^ ((a ^ b) & (0 - (u64)(x < y)));
+#endif
+}
 
 /* Returns about n * part / whole; less than n for any arguments. */
 static inline unsigned int lath_part(u64 part, u64 whole, unsigned int n)
@@ -209,59 +220,31 @@ static __always_inline long lath_heads_floor_c(const u8 *head, u8 h, u64 live, u
 }
 
 #ifdef LATH_X86_VECTORS
-static inline struct lath_match lath_heads_match_sse2(const u8 *head, u8 h)
-{
-	const __m128i *v = (const __m128i *)head;
-	__m128i want = _mm_set1_epi8((char)h);
-	struct lath_match m = { 0, 0 };
-	unsigned int i;
-
-#pragma GCC unroll 4
-	for (i = 0; i < 4; i++) {
-		__m128i x = _mm_load_si128(v + i);
-		u64 eq = (u32)_mm_movemask_epi8(_mm_cmpeq_epi8(x, want));
-		u64 ge = (u32)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_max_epu8(x, want), x));
-
-		m.eq |= eq << (16 * i);
-		m.lt |= (ge ^ 0xffff) << (16 * i);
-	}
-	return m;
-}
-
 #ifdef __AVX512F__
 #define LATH_AVX512_CLOBBERS "cc", "xmm16", "xmm17", "k1", "k2", "k3", "k4", "k5", "k6", "k7"
 #else
 #define LATH_AVX512_CLOBBERS "cc"
 #endif
 
-/* Compares all heads with h at once; the mask goes to a general register. */
-#define LATH_AVX512_COMPARE(compare, head, h)                                                \
-	({                                                                                   \
-		u64 _mask;                                                                   \
-		__asm__ volatile("vpbroadcastb %k[h_], %%zmm16\n\t" compare                  \
-				 " %[head_], %%zmm16, %%k1\n\tkmovq %%k1, %[mask_]"          \
-				 : [mask_] "=r"(_mask)                                       \
-				 : [head_] "m"(*(const u8(*)[64])(head)), [h_] "r"((u32)(h)) \
-				 : LATH_AVX512_CLOBBERS);                                    \
-		_mask;                                                                       \
+/* Compares all heads with h, in both halves; the mask goes to a general register. `compare` gets the
+ * bytes that it shall find into ymm1 and ymm2; ymm0 has h in each byte. */
+#define LATH_AVX2_COMPARE(compare, head, h)                                                        \
+	({                                                                                         \
+		u64 _mask, _high;                                                                  \
+		__asm__ volatile("vmovd %k[h_], %%xmm0\n\tvpbroadcastb %%xmm0, %%ymm0\n\t" compare \
+				 "vpmovmskb %%ymm1, %k[mask_]\n\tvpmovmskb %%ymm2, %k[high_]\n\t"  \
+				 "shlq $32, %[high_]\n\torq %[high_], %[mask_]\n\tvzeroupper"      \
+				 : [mask_] "=&r"(_mask), [high_] "=&r"(_high)                      \
+				 : [low_] "m"(*(const u8(*)[32])(head)),                           \
+				   [up_] "m"(*(const u8(*)[32])((head) + 32)), [h_] "r"((u32)(h))  \
+				 : "cc", "xmm0", "xmm1", "xmm2");                                  \
+		_mask;                                                                             \
 	})
-
-/* unreached: without AVX-512 */
-static inline struct lath_match lath_heads_match_avx512(const u8 *head, u8 h)
-{
-	struct lath_match m;
-
-	__asm__ volatile("vpbroadcastb %k[h], %%zmm16\n\t"
-			 "vmovdqa64 (%[head]), %%zmm17\n\t"
-			 "vpcmpub $1, %%zmm16, %%zmm17, %%k1\n\t"
-			 "vpcmpeqb %%zmm16, %%zmm17, %%k2\n\t"
-			 "kmovq %%k1, %[lt]\n\t"
-			 "kmovq %%k2, %[eq]"
-			 : [lt] "=r"(m.lt), [eq] "=r"(m.eq)
-			 : [head] "r"(head), [h] "r"((u32)h), "m"(*(const u8(*)[64])head)
-			 : LATH_AVX512_CLOBBERS);
-	return m;
-}
+#define LATH_AVX2_EQUAL "vpcmpeqb %[low_], %%ymm0, %%ymm1\n\tvpcmpeqb %[up_], %%ymm0, %%ymm2\n\t"
+/* those that are the larger (vpmaxub), the smaller (vpminub) of themselves and h */
+#define LATH_AVX2_BY(op)                                                   \
+	op " %[low_], %%ymm0, %%ymm1\n\t" op " %[up_], %%ymm0, %%ymm2\n\t" \
+	   "vpcmpeqb %[low_], %%ymm1, %%ymm1\n\tvpcmpeqb %[up_], %%ymm2, %%ymm2\n\t"
 #endif
 
 #ifdef LATH_NEON
@@ -300,34 +283,39 @@ static inline struct lath_match lath_heads_match_neon(const u8 *head, u8 h)
 }
 #endif
 
-static inline struct lath_match lath_heads_match(const u8 *head, u8 h)
+/* The vector form of both masks, for bytes in any order. Returns false if there is none. */
+static __always_inline bool lath_match_vector(const u8 *bytes, u8 b, struct lath_match *m)
 {
 #ifdef LATH_X86_VECTORS
-	if (likely(lath_have_avx512))
-		return lath_heads_match_avx512(head, h);
-	return lath_heads_match_sse2(head, h);
-#else
-#ifdef LATH_NEON
-	if (likely(lath_have_neon))
-		return lath_heads_match_neon(head, h);
+	if (likely(lath_have_avx2)) {
+		m->lt = ~LATH_AVX2_COMPARE(LATH_AVX2_BY("vpmaxub"), bytes, b);
+		m->eq = LATH_AVX2_COMPARE(LATH_AVX2_EQUAL, bytes, b);
+		return true;
+	}
+#elif defined(LATH_NEON)
+	if (likely(lath_have_neon)) {
+		*m = lath_heads_match_neon(bytes, b);
+		return true;
+	}
 #endif
-	return lath_heads_match_c(head, h);
-#endif
+	return false;
+}
+
+static inline struct lath_match lath_heads_match(const u8 *head, u8 h)
+{
+	struct lath_match m;
+
+	return likely(lath_match_vector(head, h, &m)) ? m : lath_heads_match_c(head, h);
 }
 
 /* The same for 64 bytes in any order. */
 static inline struct lath_match lath_bytes_match(const u8 *bytes, u8 b)
 {
-#ifdef LATH_X86_VECTORS
-	return lath_heads_match(bytes, b);
-#else
 	struct lath_match m = { 0, 0 };
 	unsigned int i;
 
-#ifdef LATH_NEON
-	if (likely(lath_have_neon))
-		return lath_heads_match_neon(bytes, b);
-#endif
+	if (likely(lath_match_vector(bytes, b, &m)))
+		return m;
 	for (i = 0; i < 64; i++) {
 		u8 byte = READ_ONCE(bytes[i]);
 
@@ -335,49 +323,62 @@ static inline struct lath_match lath_bytes_match(const u8 *bytes, u8 b)
 		m.eq |= (u64)(byte == b) << i;
 	}
 	return m;
+}
+
+/* Is there a vector form of the search in a leaf? */
+static __always_inline bool lath_vectors(void)
+{
+#ifdef LATH_X86_VECTORS
+	return lath_have_avx2;
+#elif defined(LATH_NEON)
+	return lath_have_neon;
+#else
+	return false;
+#endif
+}
+
+/* lath_heads_equal() where there is one. */
+static __always_inline u64 lath_heads_equal_vector(const u8 *head, u8 h)
+{
+#ifdef LATH_X86_VECTORS
+	return LATH_AVX2_COMPARE(LATH_AVX2_EQUAL, head, h);
+#elif defined(LATH_NEON)
+	return LATH_NEON_COMPARE(vceqq_u8, head, h);
+#else
+	return lath_heads_equal_c(head, h);
 #endif
 }
 
 static __always_inline u64 lath_heads_equal(const u8 *head, u8 h)
 {
+	return likely(lath_vectors()) ? lath_heads_equal_vector(head, h)
+				      : lath_heads_equal_c(head, h);
+}
+
+static __always_inline u64 lath_heads_not_below(const u8 *head, u8 h)
+{
 #ifdef LATH_X86_VECTORS
-	if (likely(lath_have_avx512))
-		return LATH_AVX512_COMPARE("vpcmpeqb", head, h);
-	return lath_heads_match_sse2(head, h).eq;
-#else
-#ifdef LATH_NEON
-	if (likely(lath_have_neon))
-		return LATH_NEON_COMPARE(vceqq_u8, head, h);
+	if (likely(lath_have_avx2))
+		return LATH_AVX2_COMPARE(LATH_AVX2_BY("vpmaxub"), head, h);
 #endif
-	return lath_heads_equal_c(head, h);
-#endif
+	return ~lath_heads_match(head, h).lt;
 }
 
 /* Returns the highest bit of `live` whose head is not above h, or -1. *below_or_at: all such. */
 static __always_inline long lath_heads_floor(const u8 *head, u8 h, u64 live, u64 *below_or_at)
 {
 #ifdef LATH_X86_VECTORS
-	struct lath_match m;
-
-	if (likely(lath_have_avx512)) { /* such a processor has lzcnt, which is faster than bsr */
-		long above;
-
-		*below_or_at = LATH_AVX512_COMPARE("vpcmpnltub", head, h) & live;
-		__asm__ volatile("lzcntq %1, %0" : "=r"(above) : "r"(*below_or_at) : "cc");
-		return 63 - above;
+	if (likely(lath_have_avx2)) {
+		*below_or_at = LATH_AVX2_COMPARE(LATH_AVX2_BY("vpminub"), head, h) & live;
+		return (long)fls64(*below_or_at) - 1;
 	}
-	m = lath_heads_match_sse2(head, h);
-	*below_or_at = (m.lt | m.eq) & live;
-	return (long)fls64(*below_or_at) - 1;
-#else
-#ifdef LATH_NEON
+#elif defined(LATH_NEON)
 	if (likely(lath_have_neon)) {
 		*below_or_at = LATH_NEON_COMPARE(vcleq_u8, head, h) & live;
 		return (long)fls64(*below_or_at) - 1;
 	}
 #endif
 	return lath_heads_floor_c(head, h, live, below_or_at);
-#endif
 }
 
 /*

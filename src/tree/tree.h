@@ -297,7 +297,7 @@ static inline bool has_value(const struct tree *tree, const struct node *leaf, u
 /* Does the tree hold ranges, or points? */
 static inline bool holds_ranges(const struct tree *tree)
 {
-	return tree->leaf_level == NODE_SIZES;
+	return tree->leaf_level & NODE_SIZES;
 }
 
 /* Has the tree gaps between the entries of its leaves (LATH_GAPPED)? */
@@ -309,7 +309,7 @@ static inline bool gapped(const struct tree *tree)
 /* Is [key, key + size) a range this tree can hold? In the points layout size is 1. */
 static inline bool item_valid(const struct tree *tree, u64 key, u64 size)
 {
-	return size && size - 1 <= KEY_MAX - key && (holds_ranges(tree) || size == 1);
+	return size == 1 || (size && size - 1 <= KEY_MAX - key && holds_ranges(tree));
 }
 
 #endif /* LATH_INDEX_TREE_H */

@@ -135,7 +135,7 @@ static unsigned int steps_down(const struct tree *list)
 	u64 i;
 
 	for (i = 0; i < hint->used; i++)
-		count += hint_is_block(*hint_word(hint, i));
+		count += hint_is_block(hint->word[i]);
 	return count;
 }
 
@@ -224,8 +224,7 @@ static void misled(void)
 	lath_hint_build(list);
 	words = list->hint_made->used;
 	for (i = 0; i < words; i++) {
-		u64 *one = hint_word(list->hint, i),
-		    *other = hint_word(list->hint, mixed(i) % words);
+		u64 *one = &list->hint->word[i], *other = &list->hint->word[mixed(i) % words];
 		u64 word = *one;
 
 		*one = *other;
@@ -378,7 +377,7 @@ static void both_ask(void)
 	for (i = 0; i < N; i++)
 		assert(!lath_index_insert_item(&public, &(struct lath_item){ mixed(i), 1, i },
 					       NULL));
-	assert(joined->hint_made && joined->hint_made->segments > 1);
+	assert(joined->hint_made && joined->hint_made->arrays > 1);
 	joined = NULL;
 	known(tree_of(&public), mixed, 0, N);
 	lath_index_fini(&public, NULL, NULL);

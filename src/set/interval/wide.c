@@ -59,7 +59,7 @@ void lath_wide_prefetch_hint(struct tree *tree, u64 key)
 	if (!hint)
 		return;
 	hint_begin(hint, key, &at);
-	prefetch((const char *)hint_word(hint, at.i));
+	prefetch((const char *)&at.word[at.i]);
 }
 
 /* Prefetch the words of the entries about this one. */

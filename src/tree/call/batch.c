@@ -152,7 +152,7 @@ static __always_inline void locate_all(struct tree *tree, unsigned int n, const 
 		return;
 	}
 	hint_begin_all(hint, n, key, stride, at);
-	hint_predict_all(hint, n, key, stride, at, leaf);
+	hint_predict_all(n, key, stride, at, leaf);
 	check_predicted(tree, n, key, stride, leaf, lockword);
 }
 
@@ -429,8 +429,8 @@ static size_t insert_by_hint(struct tree *tree, const struct hint *hint, struct 
 		unsigned int next = i - part, now = i - 2 * part;
 
 		if (i < m)
-			hint_predict_all(hint, min(m - i, part), &items[i].key, sizeof(*items),
-					 step + i, in->leaf + i);
+			hint_predict_all(min(m - i, part), &items[i].key, sizeof(*items), step + i,
+					 in->leaf + i);
 		if (next < m) {
 			unsigned int n = min(m - next, part);
 

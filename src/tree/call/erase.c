@@ -117,7 +117,12 @@ static __always_inline int erase_one(struct tree *tree, u64 key, bool exact, str
 	int i;
 
 	section_enter(tree);
-	result = erase_near(tree, key, exact, old);
+	leaf = locate_first(tree, key, FOR_ERASE, &lockword);
+	lath_delay("located, not yet searched");
+	if (likely(leaf))
+		result = erase_found(tree, leaf, lockword, find_entry(leaf, key, exact), old);
+	else
+		result = erase_near(tree, key, exact, old);
 	for (try = 0; try < READ_TRIES && result == LEAF_STALE; try++) {
 		leaf = lath_locate_far(tree, key, FOR_ERASE, &lockword);
 		lath_delay("located, not yet searched");

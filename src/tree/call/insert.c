@@ -86,6 +86,7 @@ static int insert_slow(struct tree *tree, struct node *leaf, const struct lath_i
 			break;
 		/* room was made, or a node obtained for it, without a lock: anything may be there
 		 * by now */
+		finger_skip(tree);
 		leaf = locate_locked(tree, item->key, FOR_INSERT);
 	}
 	lath_reader_exit(tree->rcu);
@@ -143,13 +144,18 @@ int lath_index_insert_item(struct lath_index *index, const struct lath_item *ite
 {
 	struct tree *tree = tree_of(index);
 	struct reserve reserve = { 0 };
+	struct node *leaf;
+	u64 lockword;
 	int ret;
 
 	if (unlikely(!item_valid(tree, item->key, item->size)))
 		return -EINVAL;
 	locks_enter(tree);
-	ret = insert_one(tree, locate_locked(tree, item->key, FOR_INSERT), item, conflict,
-			 &reserve);
+	leaf = locate_first(tree, item->key, FOR_INSERT, &lockword);
+	lath_delay("located, not yet locked");
+	if (unlikely(!leaf || !node_trylock(leaf, lockword)))
+		leaf = locate_locked(tree, item->key, FOR_INSERT);
+	ret = insert_one(tree, leaf, item, conflict, &reserve);
 	locks_exit(tree);
 	hint_tick(tree, true);
 	return ret;

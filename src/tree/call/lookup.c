@@ -144,50 +144,111 @@ int lath_get_value(struct tree *tree, u64 point, u64 *value)
 	return !ret;
 }
 
-/* locate() FOR_READ with the look at the hint table inlined. */
-static __always_inline struct node *locate_at_once(struct tree *tree, u64 key, u64 *lockword)
+/* Copy the value of the item that covers point from a leaf of any form. Returns as
+ * lath_index_get(). */
+static __attribute__((noinline)) int get_cover(struct tree *tree, struct node *leaf, u64 lockword,
+					       u64 point, u64 *value)
 {
-	struct node *leaf = finger_find(tree, key, lockword);
-
-	LATH_ASSERT(nodes_stay(tree) || lath_reader_inside(tree->rcu));
-	if (!leaf) {
-		leaf = hint_find(tree, key, lockword, FOR_READ);
-		if (unlikely(!leaf)) {
-			leaf = lath_locate_far(tree, key, FOR_READ, lockword);
-		} else {
-			hint_tick(tree, false);
-			finger_set(tree, leaf);
-		}
-	}
-	lath_delay("located, not yet searched");
-	return leaf;
-}
-
-int lath_index_get(struct lath_index *index, uint64_t point, uint64_t *value)
-{
-	struct tree *tree = tree_of(index);
-	u64 lockword, there = 0;
-	struct node *leaf;
-	int ret;
+	u64 there = 0;
 	long i;
 
 	if (long_values(tree))
 		return lath_get_value(tree, point, value);
-	section_enter(tree);
-	leaf = locate_at_once(tree, point, &lockword);
 	i = node_cover(leaf, point);
 	if (i >= 0) {
 		lath_delay("found, not yet copied");
 		there = READ_ONCE(leaf->pair[i].value);
 	}
-	ret = i >= 0;
-	/* rare, and outlined: the common case needs no struct of an item */
 	if (unlikely(!node_valid(leaf, lockword)))
-		ret = lath_get_value(tree, point, &there);
-	section_exit(tree);
-	if (ret)
+		return lath_get_value(tree, point, value);
+	if (i >= 0)
 		*value = there;
+	return i >= 0;
+}
+
+/* The same, inlined for a leaf of points in which at most two entries share the point's head: calls
+ * only to return what they return, so that nothing is saved on the stack. */
+static __always_inline int get_in(struct tree *tree, struct node *leaf, u64 lockword, u64 point,
+				  u64 *value)
+{
+	const union node_form form = node_form(leaf);
+	const struct pair *pair;
+	u64 equal, there;
+
+	lath_delay("located, not yet searched");
+	if (unlikely(!form_simple(form) || !lath_vectors()))
+		return get_cover(tree, leaf, lockword, point, value);
+	equal = node_equal(leaf, form, point);
+	if (!equal)
+		goto none;
+	pair = leaf->pair + __ffs64(equal);
+	if (unlikely(READ_ONCE(pair->key) != point)) {
+		equal &= equal - 1;
+		if (!equal)
+			goto none;
+		pair = leaf->pair + __ffs64(equal);
+		if (READ_ONCE(pair->key) != point)
+			return get_cover(tree, leaf, lockword, point, value);
+	}
+	lath_delay("found, not yet copied");
+	there = READ_ONCE(pair->value);
+	if (unlikely(!node_valid(leaf, lockword)))
+		return lath_get_value(tree, point, value);
+	*value = there;
+	return 1;
+none:
+	return likely(node_valid(leaf, lockword)) ? 0 : lath_get_value(tree, point, value);
+}
+
+/* By a finger, a descent, or a table that misleads. */
+static __attribute__((noinline)) int get_far(struct tree *tree, u64 point, u64 *value)
+{
+	struct node *leaf;
+	u64 lockword;
+	int ret;
+
+	section_enter(tree);
+	leaf = locate(tree, point, FOR_READ, &lockword);
+	ret = get_in(tree, leaf, lockword, point, value);
+	section_exit(tree);
 	return ret;
+}
+
+/* From the leaf that the hint table leads to. */
+static __always_inline int get_led(struct tree *tree, struct node *leaf, const char *pair,
+				   u64 point, u64 *value)
+{
+	u64 lockword;
+
+	prefetch_leaf(leaf, pair, FOR_READ);
+	if (unlikely(!node_holds(leaf, point, &lockword)))
+		return get_far(tree, point, value);
+	finger_see(tree, leaf);
+	return get_in(tree, leaf, lockword, point, value);
+}
+
+/* Through several blocks of the table. */
+static __attribute__((noinline)) int get_deep(struct tree *tree, u64 point, u64 *value)
+{
+	const struct hint *hint = hint_of(tree);
+	const char *pair;
+	struct node *leaf = hint ? hint_predict(hint, point, &pair) : NULL;
+
+	return likely(leaf) ? get_led(tree, leaf, pair, point, value) : get_far(tree, point, value);
+}
+
+int lath_index_get(struct lath_index *index, uint64_t point, uint64_t *value)
+{
+	struct tree *tree = tree_of(index);
+	const struct hint *hint = hint_of(tree);
+	struct node *leaf;
+	const char *pair;
+
+	if (unlikely(!hint || fingers_trusted(tree)))
+		return get_far(tree, point, value);
+	leaf = hint_first(hint, point, &pair);
+	return likely(leaf) ? get_led(tree, leaf, pair, point, value)
+			    : get_deep(tree, point, value);
 }
 
 /* ---- a point, with a reference to what its item leads to ---- */

@@ -70,8 +70,10 @@ static void apply_config(struct tree *tree, const struct lath_config *config, bo
 	 * five */
 	tree->leaf_fill = gapped(tree) ? NODE_CAP : NODE_CAP * 7 / 8;
 	tree->leaf_side = tree->leaf_level || wide ? SIDE_WORD : 0;
-	if (config->value_size > sizeof(u64))
+	if (config->value_size > sizeof(u64)) {
+		tree->leaf_level |= NODE_LONG;
 		tree->leaf_side += (config->value_size / sizeof(u64) - 1) * SIDE_MORE;
+	}
 	if (flags & LATH_RANKS)
 		tree->inner_side = SIDE_WORD;
 	if (flags & LATH_HOLES) {

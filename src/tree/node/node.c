@@ -144,24 +144,29 @@ static void first_heads_up(struct node *node, unsigned int i, unsigned int n)
 #endif
 }
 
-/* Move entries [i, i + n) one position up. */
-static void entries_up(struct node *node, unsigned int i, unsigned int n, unsigned int side)
+static __attribute__((noinline)) void entries_up_plain(struct node *node, unsigned int i,
+						       unsigned int n, unsigned int side)
 {
-	if (!n) /* the common case of ascending keys */
-		return;
-#ifdef LATH_X86_VECTORS
-	if (likely(lath_have_avx512) && side <= 1) {
-		u64 *pair = &node->pair[i].key; /* the next one may be behind the last */
+	move_entries(node, i + 1, node, i, n, side);
+	move_heads(node, i + 1, i, n);
+}
 
-		lath_words_up(pair + 2, pair, 2 * n);
+/* Move entries [i, i + n) one position up, 0 < n. */
+static __always_inline void entries_up(struct node *node, unsigned int i, unsigned int n,
+				       unsigned int side)
+{
+#ifdef LATH_X86_VECTORS
+	u64 *pair = &node->pair[i].key; /* the next one may be behind the last */
+
+	if (likely(lath_have_avx2) && side <= SIDE_WORD) {
+		lath_words_up(pair + 2, pair, 2 * (u64)n);
 		if (side)
 			lath_words_up(&node->size[i + 1], &node->size[i], n);
-		lath_bytes_up(node->head + i, n);
+		lath_bytes_up(node->head, i, n);
 		return;
 	}
 #endif
-	move_entries(node, i + 1, node, i, n, side);
-	move_heads(node, i + 1, i, n);
+	entries_up_plain(node, i, n, side);
 }
 
 void lath_node_side_unknown(struct node *node, unsigned int i)
@@ -250,6 +255,18 @@ unsigned int lath_node_tie_rank(const struct node *node, unsigned int from, unsi
 		n--;
 	}
 	return from;
+}
+
+unsigned int lath_node_rank_tied(const struct node *node, u64 key)
+{
+	struct lath_match m = node_match(node, key);
+	u64 there = lath_ones(READ_ONCE(node->used)), eq = m.eq & there;
+	unsigned int from = lath_prefix(m.lt & there), to;
+
+	if (!eq)
+		return from;
+	to = __fls64(eq) + 1;
+	return lath_node_tie_rank(node, from, to > from ? to - from : 0, key);
 }
 
 long lath_node_find_tied(const struct node *node, u64 among, u64 key)
@@ -449,39 +466,32 @@ static unsigned int fill_slot(struct node *node, unsigned int i, unsigned int si
 
 /* Make room for an entry between i - 1 and i: move the entries between there and the nearest erased
  * one, with their heads; pivots are to be set anew from *lowest on. Returns the position to write.
- * Inlined but for nodes with erased entries: calls are a large part of an insert into a small map.
  */
-static __always_inline unsigned int open_slot(struct node *node, unsigned int i, unsigned int side,
-					      unsigned int *lowest)
+static unsigned int open_slot(struct node *node, unsigned int i, unsigned int side,
+			      unsigned int *lowest)
 {
 	unsigned int used = node->used;
 	u64 dead = ~node->live & lath_ones(used);
 
 	*lowest = i;
-	if (likely(!dead)) { /* nothing erased: the common case while the tree grows */
-		if (node->cap < NODE_CAP) {
-			move_entries(node, i + 1, node, i, used - i, side);
-			first_heads_up(node, i, used - i);
-		} else {
-			entries_up(node, i, used - i, side);
-		}
-		WRITE_ONCE(node->used, (u8)(used + 1));
-		WRITE_ONCE(node->live, lath_ones(used + 1));
-		return i;
+	if (dead)
+		return fill_slot(node, i, side, lowest);
+	if (node->cap < NODE_CAP) {
+		move_entries(node, i + 1, node, i, used - i, side);
+		first_heads_up(node, i, used - i);
+	} else if (i < used) {
+		entries_up(node, i, used - i, side);
 	}
-	return fill_slot(node, i, side, lowest);
+	WRITE_ONCE(node->used, (u8)(used + 1));
+	WRITE_ONCE(node->live, lath_ones(used + 1));
+	return i;
 }
 
-/* Entry i is new, with this key; entries from `lowest` on have moved, if that is not i. */
-static void set_head(struct node *node, unsigned int i, unsigned int lowest, u64 key, bool moved)
+/* Entry i is new, with this key; `moved`: the head there is another entry's. */
+static __always_inline void set_head(struct node *node, unsigned int i, u64 key, bool moved)
 {
-	u8 h;
+	u8 h = node_head(node->base, node->shift, key);
 
-	if (unlikely(node_pivoted(node))) {
-		set_pivots(node, lowest);
-		return;
-	}
-	h = node_head(node->base, node->shift, key);
 	/* an equal head is not written: the next search need not wait for the store */
 	if (moved || lath_head_get(node->head, i) != h)
 		lath_head_set(node->head, i, h);
@@ -490,25 +500,52 @@ static void set_head(struct node *node, unsigned int i, unsigned int lowest, u64
 		relieve_saturation(node, i);
 }
 
-void lath_node_insert(struct node *node, unsigned int rank, u64 key, u64 size, u64 value,
-		      unsigned int side)
+/* lath_node_insert() into a node of any form. */
+static __attribute__((noinline)) void insert_any(struct node *node, unsigned int rank, u64 key,
+						 u64 size, u64 value, unsigned int side)
 {
-	u8 run = rank == (u8)(node->at + 1) ? node->run + (node->run < 255) : 0;
 	bool open = rank >= node->used || node->live >> rank & 1;
 	unsigned int i = rank, lowest = rank;
 
-	LATH_ASSERT(node_is_locked(node) && !node_full(node));
-	LATH_ASSERT(rank <= node->used && node->used <= node->cap);
-	LATH_ASSERT(!rank || node_key(node, rank - 1) < key);
-	LATH_ASSERT(rank == node->used || node_key(node, rank) >= key);
 	/* else an erased entry is at the rank: the new one takes its place, and nothing moves */
 	if (open)
 		i = open_slot(node, rank, side, &lowest);
 	put_entry(node, i, key, size, value, side);
 	WRITE_ONCE(node->live, node->live | 1ull << i);
-	WRITE_ONCE(node->run, run);
 	WRITE_ONCE(node->at, (u8)i);
-	set_head(node, i, lowest, key, open);
+	if (unlikely(node_pivoted(node)))
+		set_pivots(node, lowest);
+	else
+		set_head(node, i, key, open);
+}
+
+void lath_node_insert(struct node *node, unsigned int rank, u64 key, u64 size, u64 value,
+		      unsigned int side)
+{
+	u8 run = rank == (u8)(node->at + 1) ? node->run + (node->run < 255) : 0;
+	unsigned int used = node->used;
+
+	LATH_ASSERT(node_is_locked(node) && !node_full(node));
+	LATH_ASSERT(rank <= used && used <= node->cap);
+	LATH_ASSERT(!rank || node_key(node, rank - 1) < key);
+	LATH_ASSERT(rank == used || node_key(node, rank) >= key);
+	WRITE_ONCE(node->run, run);
+	if (unlikely(side > SIDE_WORD || node->cap < NODE_CAP || node_pivoted(node) ||
+		     node->live != lath_ones(used))) {
+		insert_any(node, rank, key, size, value, side);
+		return;
+	}
+	/* heads, nothing erased, a word beside a pair at most: the common case while the tree grows */
+	if (rank < used)
+		entries_up(node, rank, used - rank, side);
+	WRITE_ONCE(node->pair[rank].key, key);
+	WRITE_ONCE(node->pair[rank].value, value);
+	if (side)
+		WRITE_ONCE(node->size[rank], size);
+	WRITE_ONCE(node->live, (2ull << used) - 1);
+	WRITE_ONCE(node->used, (u8)(used + 1));
+	WRITE_ONCE(node->at, (u8)rank);
+	set_head(node, rank, key, rank < used);
 }
 
 void lath_inner_insert(struct node *inner, u64 separator, struct node *child, unsigned int side)

@@ -86,11 +86,24 @@ struct pair {
 /* Added to `level` of a leaf whose side column has the sizes of its items. Without it the items of
  * a leaf are points. */
 #define NODE_SIZES 128
+/* Added to it if values are longer than a word. */
+#define NODE_LONG 64
 
 /* There is a pivot for each group of this many entries. */
 #define PIVOTS 8
 #define PIVOT_GROUP 8
 _Static_assert(NODE_CAP <= PIVOTS * PIVOT_GROUP, "a pivot for each group");
+
+/* What a search of a node asks for first. */
+union node_form {
+	struct {
+		u8 level; /* 0 = leaf; with NODE_SIZES if its items have sizes, with NODE_LONG */
+		u8 cap;	  /* entries it has room for: NODE_CAP, or NODE_FIRST in the first leaf */
+		u8 shift; /* of the heads, or NODE_PIVOTED */
+		u8 used;  /* entries [0, used) have keys, live or dead */
+	};
+	u32 word;
+};
 
 struct node {
 	u64 lockword;
@@ -98,11 +111,13 @@ struct node {
 	u64 last;
 	struct node *right;
 	u64 live;
-	u8 level; /* 0 = leaf; with NODE_SIZES if its items have sizes */
-	u8 cap;	  /* entries it has room for: NODE_CAP, or NODE_FIRST in the first leaf */
-	u8 shift; /* of the heads, or NODE_PIVOTED */
-	u8 used;  /* entries [0, used) have keys, live or dead */
-	u8 run;	  /* inserts in a row, each right behind the one before: an ascending stream */
+	union {
+		struct {
+			u8 level, cap, shift, used;
+		};
+		union node_form form;
+	};
+	u8 run; /* inserts in a row, each right behind the one before: an ascending stream */
 	u8 no_downlink; /* no parent entry leads here yet; the thread that clears this posts it
 			   (tree/step/post.c) */
 	u8 at;		/* where the last insert went: a hint, entries may have moved since */
@@ -157,7 +172,7 @@ _Static_assert(sizeof(void *) == sizeof(u64), "64-bit hosts only");
 
 static inline unsigned int node_level(const struct node *node)
 {
-	return READ_ONCE(node->level) & (NODE_SIZES - 1u);
+	return READ_ONCE(node->level) & (NODE_LONG - 1u);
 }
 
 /* ---- versions and locks ---- */
@@ -171,7 +186,7 @@ static __always_inline bool node_dead(u64 lockword)
 /* Is it alive, not half-dead and not locked? */
 static __always_inline bool node_sound(u64 lockword)
 {
-	return (lockword & NODE_FLAGS) == NODE_ALIVE;
+	return !((lockword - NODE_ALIVE) & NODE_FLAGS);
 }
 
 /* Wait until the node is not locked; returns its lockword then. The caller holds no node. */
@@ -297,7 +312,7 @@ static inline bool node_half_dead(const struct node *node)
 
 static inline bool node_full(const struct node *node)
 {
-	return node->live == lath_ones(node->cap);
+	return node->used == node->cap && node->live == lath_ones(node->cap);
 }
 
 static inline unsigned int node_count(const struct node *node)
@@ -406,6 +421,33 @@ static __always_inline struct lath_match node_match(const struct node *node, u64
 	return lath_heads_match(node->head, node_head_of(node, key));
 }
 
+/* The form of a node. Checked builds read each place in one size. */
+static __always_inline union node_form node_form(const struct node *node)
+{
+#if LATH_CHECKED
+	return (union node_form){ { READ_ONCE(node->level), READ_ONCE(node->cap),
+				    READ_ONCE(node->shift), READ_ONCE(node->used) } };
+#else
+	return (union node_form){ .word = READ_ONCE(node->form.word) };
+#endif
+}
+
+/* Is it a leaf of points, whose values are words, with heads? */
+static __always_inline bool form_simple(union node_form form)
+{
+	const union node_form others = { { NODE_SIZES | NODE_LONG, 0, NODE_PIVOTED, 0 } };
+
+	return !(form.word & others.word);
+}
+
+/* Returns the live entries that have the head of key. Only where there are vectors (lath_vectors). */
+static __always_inline u64 node_equal(const struct node *node, union node_form form, u64 key)
+{
+	u8 h = node_head(READ_ONCE(node->base), form.shift & 63, key);
+
+	return lath_heads_equal_vector(node->head, h) & READ_ONCE(node->live);
+}
+
 /* If more entries than this share a head, binary search decides among them. */
 #define NODE_TIE 8
 
@@ -480,25 +522,27 @@ static inline int node_before(const struct node *node, int i)
 	return (int)fls64(READ_ONCE(node->live) & lath_ones((unsigned int)i)) - 1;
 }
 
+/* node_rank() by both masks. */
+unsigned int lath_node_rank_tied(const struct node *node, u64 key);
+
 /*
  * Returns the rank of key: the number of entries, live or erased, with a lower key. Entries with
- * equal heads are adjacent and follow those with lower ones. In a node that is being changed the
- * result may be wrong, but never points outside the node.
+ * equal heads are adjacent and follow those with lower ones; behind all there are heads of 255. In a
+ * node that is being changed the result may be wrong, but never points outside the node.
  */
-static inline unsigned int node_match_rank(const struct node *node, struct lath_match m, u64 key)
+static __always_inline unsigned int node_rank(const struct node *node, u64 key)
 {
-	u64 there = lath_ones(READ_ONCE(node->used)), eq = m.eq & there;
-	unsigned int from = lath_prefix(m.lt & there), to;
+	unsigned int from;
 
-	if (likely(!eq))
+	if (unlikely(node_pivoted(node)))
+		return lath_node_rank_tied(node, key);
+	from = lath_prefix(~lath_heads_not_below(node->head, node_head_of(node, key)));
+	from = min(from, READ_ONCE(node->used));
+	/* the first of those that share its head, if there are any, is not below key either */
+	if (from >= NODE_CAP || from == READ_ONCE(node->used) ||
+	    likely(node_key(node, from) >= key))
 		return from;
-	to = __fls64(eq) + 1;
-	return lath_node_tie_rank(node, from, to > from ? to - from : 0, key);
-}
-
-static inline unsigned int node_rank(const struct node *node, u64 key)
-{
-	return node_match_rank(node, node_match(node, key), key);
+	return lath_node_rank_tied(node, key);
 }
 
 /* Returns the free position that an insert before entry i uses: the nearest erased entry, or the

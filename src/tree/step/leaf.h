@@ -43,7 +43,7 @@ static inline int leaf_error(enum leaf_result result)
 
 /* Returns the rank of key in the locked leaf: first tries behind the last insert, where those
  * before it went behind each other. */
-static inline unsigned int leaf_rank(const struct node *leaf, u64 key)
+static __always_inline unsigned int leaf_rank(const struct node *leaf, u64 key)
 {
 	unsigned int next = leaf->at + 1u;
 
@@ -53,25 +53,39 @@ static inline unsigned int leaf_rank(const struct node *leaf, u64 key)
 	return node_rank(leaf, key);
 }
 
+/* Returns a live entry of the locked leaf that overlaps [key, end], where key has this rank; or -1.
+ */
+static __always_inline int leaf_overlap(const struct node *leaf, unsigned int rank, u64 key,
+					u64 end)
+{
+	u64 above = rank < NODE_CAP ? leaf->live >> rank : 0, below;
+
+	if (node_has_sizes(leaf)) {
+		below = leaf->live & lath_ones(rank);
+		if (below && node_end(leaf, __fls64(below)) >= key)
+			return (int)__fls64(below);
+	}
+	if (!above)
+		return -1;
+	rank += __ffs64(above);
+	return node_key(leaf, rank) <= end ? (int)rank : -1;
+}
+
 /*
  * Insert an item that begins in the locked leaf. LEAF_DONE | LEAF_CONFLICT (*conflict, if not NULL:
  * an item that overlaps) | LEAF_FULL_LOCKED | LEAF_CROSSES_LOCKED.
  */
-static inline enum leaf_result leaf_insert(struct tree *tree, struct node *leaf,
-					   const struct lath_item *item, struct lath_item *conflict)
+static __always_inline enum leaf_result leaf_insert(struct tree *tree, struct node *leaf,
+						    const struct lath_item *item,
+						    struct lath_item *conflict)
 {
 	u64 key = item->key, end = node_has_sizes(leaf) ? key + item->size - 1 : key;
 	unsigned int rank = leaf_rank(leaf, key);
-	u64 below = leaf->live & lath_ones(rank), above = leaf->live & ~lath_ones(rank);
+	int hit = leaf_overlap(leaf, rank, key, end);
 	bool marked;
-	int hit = -1;
 
 	LATH_ASSERT(node_is_locked(leaf) && !node_level(leaf) && key >= leaf->low &&
 		    key <= leaf->last);
-	if (below && node_has_sizes(leaf) && node_end(leaf, __fls64(below)) >= key)
-		hit = (int)__fls64(below);
-	else if (above && node_key(leaf, __ffs64(above)) <= end)
-		hit = (int)__ffs64(above);
 	if (unlikely(hit >= 0)) {
 		if (conflict)
 			item_of(tree, leaf, (unsigned int)hit, conflict);

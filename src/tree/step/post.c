@@ -163,6 +163,21 @@ static bool post_boundary(struct posting *p, struct node *up, u64 low)
 	return true;
 }
 
+/* Lower the separator of entry i, which is p->node's, to `low`; it stays above that of the entry
+ * before, live or erased. */
+static bool post_lower(struct posting *p, struct node *up, unsigned int i, u64 low)
+{
+	LATH_ASSERT(node_is_locked(up) && node_key(up, i - 1) < low && low < node_key(up, i));
+	WRITE_ONCE(up->pair[i].key, low);
+	if (i % PIVOT_GROUP == 0)
+		WRITE_ONCE(up->pivot[i / PIVOT_GROUP], low);
+	change_separator(p->tree, up, low - 1);
+	change_child(p->tree, up, i); /* it has taken keys of the entry before */
+	node_unlock(up);
+	change_levels(p->tree, low - 1, low, node_level(up), node_level(up), false);
+	return false;
+}
+
 /* Insert an entry for p->node into `up`, split if it is full. The right half, or `up` if it has no
  * downlink itself, is posted next. */
 static bool post_insert(struct posting *p, struct node *up, u64 low)
@@ -300,6 +315,8 @@ static bool post_step(struct posting *p)
 	case POST_ADD:
 		return post_add(p, up, at, low);
 	case POST_LOWER:
+		if ((unsigned int)entry == at + 1)
+			return post_lower(p, up, (unsigned int)entry, low);
 		node_erase(up, (unsigned int)entry);
 		change_separator(p->tree, up, node_key(up, (unsigned int)entry));
 		return post_insert(p, up, low);

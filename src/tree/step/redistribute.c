@@ -21,7 +21,7 @@
  * leaves looks so. */
 #define STREAM (NODE_CAP / 8 > 2 ? NODE_CAP / 8 : 2)
 /* Free entries that each leaf must gain for a redistribution without a new leaf to be worth it. */
-#define SHARE_ROOM (NODE_CAP / 16 > 2 ? NODE_CAP / 16 : 2)
+#define SHARE_ROOM (NODE_CAP * 3 / 32 > 2 ? NODE_CAP * 3 / 32 : 2)
 
 /* How the leaf gets room. */
 enum room {

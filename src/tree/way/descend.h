@@ -29,7 +29,7 @@ enum intent { FOR_READ, FOR_ERASE, FOR_INSERT };
 static __always_inline void prefetch_leaf(const struct node *child, const char *predicted,
 					  enum intent intent)
 {
-	uintptr_t leaf = (uintptr_t)child, pair = (uintptr_t)predicted, end;
+	uintptr_t leaf = (uintptr_t)child, pair = (uintptr_t)predicted, last;
 	unsigned int i;
 
 	if (intent != FOR_INSERT) {
@@ -46,12 +46,13 @@ static __always_inline void prefetch_leaf(const struct node *child, const char *
 	}
 	prefetchw((const char *)leaf);
 	prefetchw((const char *)(leaf + 64));
-	end = leaf + offsetof(struct node, pair[NODE_CAP]) - 64;
+	last = leaf + offsetof(struct node, pair[NODE_CAP]) - 64 * 8;
+	pair = min(pair - 32, last);
 	/* a number of lines that depended on the prediction would cost more in mispredicted
 	 * branches than it saves */
 #pragma GCC unroll 8
 	for (i = 0; i < 8; i++)
-		prefetchw((const char *)min(pair - 32 + 64 * i, end));
+		prefetchw((const char *)(pair + 64 * i));
 }
 
 /* The same for the leaf below an entry of a level-1 node; where in it the key is, is interpolated

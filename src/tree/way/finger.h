@@ -58,15 +58,26 @@ static inline void finger_set(struct tree *tree, struct node *leaf)
 	raw_cpu_write(tree->fingers->leaf[1], raw_cpu_read(tree->fingers->leaf[0]));
 	raw_cpu_write(tree->fingers->leaf[0], leaf);
 }
+
+#define finger_expect finger_set
+
+static inline void finger_see(struct tree *tree, struct node *leaf)
+{
+}
+
+static inline void finger_skip(const struct tree *tree)
+{
+}
 #else
 /* After this many misses in a row fingers are not tried until a descent ends at one: calls at
  * random places would only pay for them. */
 #define FINGER_TRUST 8
 
 struct fingers {
-	u64 tree_id;
+	u64 tree_id; /* 0: fingers are not tried */
 	u64 trust;
 	struct node *leaf[FINGERS];
+	struct node *seen[FINGERS]; /* found last in any tree while they were not tried */
 	u64 misses; /* searches that hint tables misled and that are not yet counted there */
 };
 
@@ -85,7 +96,7 @@ static inline void fingers_fini(struct tree *tree)
 /* Are this thread's fingers on this tree, and did they help lately? */
 static inline bool fingers_trusted(const struct tree *tree)
 {
-	return lath_fingers.tree_id == tree->id && lath_fingers.trust;
+	return lath_fingers.tree_id == tree->id;
 }
 
 #define finger_leaf(tree, i) (lath_fingers.leaf[i])
@@ -93,7 +104,49 @@ static inline bool fingers_trusted(const struct tree *tree)
 /* The finger led to the right leaf, or neither did. */
 static inline void finger_judge(bool good)
 {
-	lath_fingers.trust = good ? FINGER_TRUST : lath_fingers.trust - 1;
+	struct fingers *f = &lath_fingers;
+
+	f->trust = good ? FINGER_TRUST : f->trust - 1;
+	if (unlikely(!f->trust))
+		f->tree_id = 0;
+}
+
+/* Remember the leaf that the thread's next call will want. */
+static inline void finger_expect(struct tree *tree, struct node *leaf)
+{
+	struct fingers *f = &lath_fingers;
+	/* another tree: its id is never used again, so the old fingers lead nowhere any more */
+	bool other = f->tree_id != tree->id;
+
+	LATH_ASSERT(leaf);
+	if (!nodes_stay(tree))
+		return;
+	if (other || leaf != f->leaf[0])
+		f->leaf[1] = other ? leaf : f->leaf[0];
+	f->leaf[0] = leaf;
+	f->tree_id = tree->id;
+	f->trust = FINGER_TRUST;
+}
+
+/* A leaf was found while fingers were not tried. From the second time on that the thread finds it
+ * so, they are; the address may have been another tree's leaf the first time. */
+static __always_inline void finger_see(struct tree *tree, struct node *leaf)
+{
+	struct fingers *f = &lath_fingers;
+
+	if (unlikely(leaf == f->seen[0] || leaf == f->seen[1])) {
+		finger_expect(tree, leaf);
+		return;
+	}
+	f->seen[1] = f->seen[0];
+	f->seen[0] = leaf;
+}
+
+/* A call will look for its leaf once more: that it finds the same one says nothing of the next. */
+static inline void finger_skip(const struct tree *tree)
+{
+	(void)tree;
+	lath_fingers.seen[0] = lath_fingers.seen[1];
 }
 
 /* Remember a leaf that was found without a finger. */
@@ -101,30 +154,14 @@ static inline void finger_set(struct tree *tree, struct node *leaf)
 {
 	struct fingers *f = &lath_fingers;
 
-	LATH_ASSERT(leaf);
-	/* another tree: its id is never used again, so the old fingers lead nowhere any more */
-	if (unlikely(f->tree_id != tree->id)) {
-		if (!nodes_stay(tree))
-			return;
-		f->tree_id = tree->id;
-		f->leaf[0] = leaf;
-		f->leaf[1] = leaf;
-	}
-	if (unlikely(leaf == f->leaf[0] || leaf == f->leaf[1]))
-		f->trust = FINGER_TRUST;
-	if (leaf != f->leaf[0]) {
+	if (!fingers_trusted(tree)) {
+		finger_see(tree, leaf);
+	} else if (leaf != f->leaf[0]) {
 		f->leaf[1] = f->leaf[0];
 		f->leaf[0] = leaf;
 	}
 }
 #endif
-
-/* Remember the leaf that the thread's next call will want. */
-static inline void finger_expect(struct tree *tree, struct node *leaf)
-{
-	finger_set(tree, leaf);
-	finger_judge(true);
-}
 
 /* Returns a leaf used lately that covers key, with its lockword, which the caller validates; or
  * NULL. */

@@ -13,7 +13,7 @@
 /* A thread counts them in groups of this many. */
 #define MISSES_COUNTED (LATH_HINT_MISSES < 32 ? 1 : 32)
 
-unsigned int lath_hint_least = LATH_HINT_MISSES > 1 ? 1024 : 1;
+unsigned int lath_hint_least = LATH_HINT_MISSES > 1 ? 32 : 1;
 
 /* Target steps per leaf: the root block has between ROOT_STEPS / 2 and ROOT_STEPS, because the
  * length of a step is a power of two; lower blocks likewise with BLOCK_STEPS. */
@@ -21,10 +21,8 @@ unsigned int lath_hint_least = LATH_HINT_MISSES > 1 ? 1024 : 1;
 #define BLOCK_STEPS 2
 /* The first block has at least half as many steps, if keys lie far apart; and 1/MARGIN more behind
  * the last leaf, for keys that will come there. */
-#define ROOT_LEAST 512
+#define ROOT_LEAST 64
 #define MARGIN 8
-/* The table is made anew after 1/MISSES_PER_LEAF misled searches per leaf. */
-#define MISSES_PER_LEAF 2
 /* Words and leaves that one call passes, at most, when it makes a part of the table: some
  * microseconds. */
 #ifndef LATH_HINT_SLICE
@@ -39,16 +37,43 @@ unsigned int lath_hint_least = LATH_HINT_MISSES > 1 ? 1024 : 1;
 
 /* ---- words ---- */
 
-/* Words before a segment. */
-static u64 words_before(unsigned int segment)
+/* Words of array number n, counted from 1. */
+static u64 words_in(unsigned int n)
 {
-	return segment ? 1ull << (HINT_SEGMENT + segment - 1) : 0;
+	return n ? 1ull << (HINT_FIRST + n - 1) : 0;
 }
 
-/* Words for which there is memory. */
+/* Words of the last array. */
 static u64 capacity(const struct hint *hint)
 {
-	return words_before(READ_ONCE(hint->segments));
+	return words_in(READ_ONCE(hint->arrays));
+}
+
+/* Words of it that have memory. */
+static u64 in_memory(const struct hint *hint)
+{
+	u64 touched = READ_ONCE(hint->touched);
+
+	return touched ? touched : capacity(hint);
+}
+
+/* Let the host have the memory of array n's words, which read as 0, no leaf, until they are written
+ * again. Returns whether it takes it. */
+static bool discard(struct tree *tree, const struct hint *hint, unsigned int n)
+{
+	return lath_tree_block_discard(tree, hint->memory[n - 1], words_in(n) * sizeof(u64));
+}
+
+/* The same for all arrays but the last. Under tree->hint_lock. */
+static void discard_before(struct tree *tree, struct hint *hint)
+{
+	unsigned int n;
+	u64 kept = 0;
+
+	for (n = 1; hint->kept && n < hint->arrays; n++)
+		if (hint->memory[n - 1] && !discard(tree, hint, n))
+			kept += words_in(n);
+	WRITE_ONCE(hint->kept, kept);
 }
 
 /* A leaf and its fence keys. */
@@ -74,39 +99,36 @@ static u64 word_of(const struct tree *tree, const struct leaf_at *f, u64 step, u
 	LATH_ASSERT(shift <= HINT_SHIFT_MAX && f->low <= f->last);
 	if ((u64)(uintptr_t)f->leaf >> (HINT_LEAF + 6))
 		return 0;
-	begin = max(begin, (s64)-HINT_BEGIN);
-	begin = min(begin, (s64)HINT_BEGIN) * (1 << HINT_PARTS) +
+	begin = max(begin, (s64)-HINT_ORIGIN);
+	begin = min(begin, (s64)HINT_ORIGIN) * (1 << HINT_PARTS) +
 		(s64)(f->low << HINT_PARTS >> shift & lath_ones(HINT_PARTS));
-	begin = max(begin, (s64)-HINT_BEGIN) + HINT_BEGIN;
-	begin = min(begin, (s64)HINT_PART_MAX);
+	begin = max(begin, (s64)-HINT_ORIGIN) + HINT_ORIGIN;
+	begin = min(begin, (s64)HINT_PLACE_MAX);
 	dense = ((u64)tree->leaf_fill << HINT_DENSE) / (parts(f->last - f->low, shift) + 1);
 	dense = min(dense, (u64)HINT_DENSE_MAX);
 	dense = max(dense, (u64)1);
-	return (u64)(uintptr_t)f->leaf >> 6 << 1 | (u64)begin << (HINT_LEAF + 1) |
-	       dense << (HINT_LEAF + 1 + HINT_PART);
+	return (u64)(uintptr_t)f->leaf >> 6 << 1 | dense << (1 + HINT_LEAF) |
+	       (u64)begin << HINT_PLACE;
 }
 
-static void put_word(const struct hint *hint, u64 i, u64 word)
+static void put_word(u64 *at, u64 word)
 {
-	u64 *at = hint_word(hint, i);
-
-	if (at && READ_ONCE(*at) != word) /* other threads cache the line */
+	if (READ_ONCE(*at) != word) /* other threads cache the line */
 		WRITE_ONCE(*at, word);
 }
 
 /* ---- corrections ---- */
 
-/* Point word i, for step number `step`, at the leaf, if it covers the step's end. Returns whether
- * it does. */
-static bool correct(const struct tree *tree, const struct hint *hint, const struct leaf_at *f,
-		    u64 i, u64 step, unsigned int shift)
+/* Point the word of step number `step` at the leaf, if it covers the step's end. Returns whether it
+ * does. */
+static bool correct(const struct tree *tree, u64 *at, const struct leaf_at *f, u64 step,
+		    unsigned int shift)
 {
-	const u64 *at = hint_word(hint, i);
 	u64 end = (step << shift) + lath_ones(shift);
 
-	if (f->low > end || f->last < end || !at || hint_is_block(READ_ONCE(*at)))
+	if (f->low > end || f->last < end || hint_is_block(READ_ONCE(*at)))
 		return false;
-	put_word(hint, i, word_of(tree, f, step, shift));
+	put_word(at, word_of(tree, f, step, shift));
 	return true;
 }
 
@@ -138,12 +160,12 @@ void lath_hint_learn(struct tree *tree, u64 key, const struct node *leaf, u64 lo
 		return;
 	step = key >> at.shift;
 	i = at.i;
-	correct(tree, hint, &f, i, step, at.shift);
+	correct(tree, &at.word[i], &f, step, at.shift);
 	for (n = 1; n <= WORDS_NEAR && i - n > at.first; n++)
-		if (!correct(tree, hint, &f, i - n, step - n, at.shift))
+		if (!correct(tree, &at.word[i - n], &f, step - n, at.shift))
 			break;
 	for (n = 1; n <= WORDS_NEAR && i + n < at.last; n++)
-		if (!correct(tree, hint, &f, i + n, step + n, at.shift))
+		if (!correct(tree, &at.word[i + n], &f, step + n, at.shift))
 			break;
 }
 
@@ -157,7 +179,7 @@ static struct node *find_before(struct tree *tree, u64 key, u64 *lockword)
 	if (!hint)
 		return NULL;
 	hint_seek(hint, key, &at);
-	leaf = at.i > at.first ? hint_leaf(hint_before(hint, &at)) : NULL;
+	leaf = at.i > at.first ? hint_leaf(hint_before(&at)) : NULL;
 	return leaf && node_holds(leaf, key, lockword) ? leaf : NULL;
 }
 
@@ -279,7 +301,8 @@ struct level {
 struct making {
 	struct tree *tree;
 	struct hint *hint;
-	struct walk w;
+	u64 *word;	  /* the array that is written */
+	struct walk *w;	  /* of the slice */
 	struct leaf_at f; /* the current leaf */
 	bool running;	  /* a pass has begun */
 	bool more;	  /* there is a leaf behind the current one */
@@ -290,9 +313,10 @@ struct making {
 	u64 leaves;
 	unsigned int depth;
 	struct level level[HINT_DEPTH + 1]; /* from the first block down */
-	/* the next segment, while the library's thread makes its pages present */
+	/* the next array, while the library's thread makes its pages present */
 	struct lath_rcu_head rcu;
 	char *coming;
+	unsigned int coming_number;
 	size_t touched; /* bytes of it */
 	bool ending;
 };
@@ -307,7 +331,7 @@ static struct making *making_of(struct hint *hint)
 
 static void next_leaf(struct making *m)
 {
-	m->more = walk_next(&m->w, &m->f);
+	m->more = walk_next(m->w, &m->f);
 }
 
 /* The word of the step that key lies in. */
@@ -372,7 +396,7 @@ static void level_begin(struct making *m, unsigned int depth, const struct block
 	m->phase = NEW_LEAF;
 	/* The first word is for the keys in front of the block's first step: the leaf before has
 	 * them. */
-	put_word(m->hint, b->first, word_of(m->tree, before, b->skip - 1, b->shift));
+	put_word(&m->word[b->first], word_of(m->tree, before, b->skip - 1, b->shift));
 }
 
 /* The leaves of the step of the next word have been counted, and the current one covers its end:
@@ -390,12 +414,12 @@ static void divide(struct making *m)
 	/* Without a block the word names the leaf at the step's end, from which a search in an
 	 * earlier leaf of the step has to go left: it descends instead. */
 	m->phase = WRITE_WORDS;
-	put_word(m->hint, l->i++, word ? word : word_of(m->tree, &m->f, step, l->b.shift));
+	put_word(&m->word[l->i++], word ? word : word_of(m->tree, &m->f, step, l->b.shift));
 	if (!word)
 		return;
 	/* walk the leaves of the step a second time, now to fill the block with them */
 	below.skip = m->first.low >> below.shift;
-	m->more = walk_to(&m->w, m->tree, m->first.low, &m->f);
+	m->more = walk_to(m->w, m->tree, m->first.low, &m->f);
 	level_begin(m, m->depth + 1, &below, &l->before, final);
 }
 
@@ -407,7 +431,7 @@ static bool write_words(struct making *m, unsigned int *budget)
 	u64 end = end_of_leaf(m, l);
 
 	for (; l->i < end && *budget; l->i++, --*budget)
-		put_word(m->hint, l->i,
+		put_word(&m->word[l->i],
 			 word_of(m->tree, &m->f, l->b.skip + (l->i - l->b.first) - 1, l->b.shift));
 	if (l->i < end)
 		return true;
@@ -453,7 +477,7 @@ static bool go_on(struct making *m)
 static struct block first_block(struct making *m, u64 low, u64 high, u64 leaves)
 {
 	u64 most = max(leaves * ROOT_STEPS, (u64)ROOT_LEAST), steps, words;
-	struct block b = { .first = 0, .shift = 0 };
+	struct block b = { .first = 0, .shift = 1 }; /* hint_first(): steps have two keys */
 
 	while ((high >> b.shift) - (low >> b.shift) >= most)
 		b.shift++;
@@ -480,16 +504,21 @@ static bool pass_begin(struct making *m)
 	u64 lockword, high;
 	struct node *last = lath_level_find(tree, KEY_MAX, 1, &lockword);
 
-	if (!last || !walk_into(&m->w, last))
+	if (!last || !walk_into(m->w, last))
 		return false;
-	high = m->w.low[m->w.n - 1];
-	if (!walk_to(&m->w, tree, 0, &m->f))
+	high = m->w->low[m->w->n - 1];
+	if (!walk_to(m->w, tree, 0, &m->f))
 		return false;
 	before = m->f;
 	next_leaf(m);
 	if (!m->more || high < m->f.low)
 		return false;
 	m->room = m->left = capacity(m->hint);
+	m->word = m->hint->memory[m->hint->arrays - 1];
+	/* Searches descend while the words that they would read change. One that still reads the old
+	 * table is led to a wrong leaf at worst: it compares the leaf's fence keys. */
+	if (m->word == m->hint->word)
+		WRITE_ONCE(tree->hint, NULL);
 	m->hint->leaves = READ_ONCE(tree->pool[POOL_LEAF].nodes);
 	b = first_block(m, m->f.low, high, m->hint->leaves);
 	level_begin(m, 0, &b, &before, high);
@@ -507,14 +536,19 @@ static void publish(struct making *m, bool made)
 	if (hint->touched)
 		WRITE_ONCE(hint->touched, max(hint->touched, hint->used));
 	if (made) {
+		WRITE_ONCE(hint->word, m->word);
 		WRITE_ONCE(hint->skip, b->skip);
-		WRITE_ONCE(hint->last, b->last);
 		WRITE_ONCE(hint->shift, b->shift);
+		WRITE_ONCE(hint->scale, 1ull << (64 - b->shift));
+		/* pairs with hint_begin, hint_first */
+		smp_store_release(&hint->steps, b->last - 1);
 		smp_store_release(&tree->hint, hint); /* pairs with hint_of */
+		if (m->word == hint->memory[hint->arrays - 1])
+			discard_before(tree, hint);
 	}
 	WRITE_ONCE(tree->hint_misses, 0);
-	WRITE_ONCE(tree->hint_limit,
-		   max((u64)hint->leaves / MISSES_PER_LEAF, (u64)LATH_HINT_MISSES));
+	/* so many misled searches cost what a pass does */
+	WRITE_ONCE(tree->hint_limit, max((u64)hint->leaves, (u64)LATH_HINT_MISSES));
 	m->running = false;
 }
 
@@ -523,19 +557,18 @@ static bool make_some(struct tree *tree, struct hint *hint)
 {
 	struct making *m = making_of(hint);
 	bool begun, more;
+	struct walk walk;
 
 	LATH_ASSERT(lath_spin_mine(&tree->hint_lock));
 	lath_reader_enter(tree->rcu);
+	m->w = &walk;
 	if (!m->running) {
-		/* Searches descend while the words change. One that still reads the old table is
-		 * led to a wrong leaf at worst: it compares the leaf's fence keys. */
-		WRITE_ONCE(tree->hint, NULL);
 		m->tree = tree;
 		m->hint = hint;
 		m->want = 0;
 		begun = pass_begin(m);
 	} else { /* the node that the walk was in may have been freed since */
-		begun = walk_to(&m->w, tree, m->f.low, &m->f);
+		begun = walk_to(m->w, tree, m->f.low, &m->f);
 	}
 	m->running = begun;
 	more = begun && go_on(m);
@@ -548,9 +581,9 @@ static bool make_some(struct tree *tree, struct hint *hint)
 /* ---- memory: only from calls that may allocate, with no lock held but tree->hint_lock, which
  * other threads only try ---- */
 
-static size_t segment_bytes(unsigned int segment)
+static size_t array_bytes(unsigned int n)
 {
-	return (words_before(segment + 1) - words_before(segment)) * sizeof(u64);
+	return words_in(n) * sizeof(u64);
 }
 
 /* Returns zeroed memory, or NULL. */
@@ -581,67 +614,73 @@ static void allocate_table(struct tree *tree)
 		lath_tree_block_free(tree, fresh, TABLE_BYTES);
 }
 
-/* Make one page of the next segment present, and hand the rest to another callback: fork() waits
- * for one of them at most. Run by the library's thread. */
+/* Make one page of the next array present, and hand the rest to another callback: fork() waits for
+ * one of them at most. Run by the library's thread. */
 static void touch(struct lath_rcu_head *head)
 {
 	struct making *m = container_of(head, struct making, rcu);
-	size_t size = segment_bytes(m->hint->segments), at = m->touched;
+	size_t size = array_bytes(m->coming_number), at = m->touched;
 
 	lath_retired();
 	WRITE_ONCE(m->coming[at], 0);
-	smp_store_release(&m->touched, at + HUGE_PAGE); /* pairs with next_segment */
+	smp_store_release(&m->touched, at + HUGE_PAGE); /* pairs with next_array */
 	if (at + HUGE_PAGE < size && !READ_ONCE(m->ending))
 		lath_retire(m->tree->rcu, &m->rcu, touch);
 	lath_retired_end();
 }
 
-/* Returns memory for segment n, or NULL: there is none, or not yet. Under tree->hint_lock. Huge
- * pages, whose first store takes long, are made present by the library's thread (touch) where the
- * tree uses it. `now`: the caller would rather wait for them. */
-static void *next_segment(struct tree *tree, struct hint *hint, unsigned int n, bool now)
+/* Returns memory for array *n, or another number's that was asked for before; NULL: there is none,
+ * or not yet (m->coming). Under tree->hint_lock. Huge pages, whose first store takes long, are made
+ * present by the library's thread (touch) where the tree uses it. `now`: the caller would rather
+ * wait for them. */
+static void *next_array(struct tree *tree, struct hint *hint, unsigned int *n, bool now)
 {
 	struct making *m = making_of(hint);
-	size_t size = segment_bytes(n);
+	size_t size = array_bytes(*n);
 	void *memory;
 
-	if (size < HUGE_PAGE || !huge_ahead(tree))
-		return zeroed_memory(tree, size, PAGES_LATER);
-	if (now && !m->coming)
-		return zeroed_memory(tree, size, PAGES_HUGE);
 	if (!m->coming) {
+		if (size < HUGE_PAGE || !huge_ahead(tree))
+			return zeroed_memory(tree, size, PAGES_LATER);
 		m->coming = zeroed_memory(tree, size, PAGES_HUGE);
-		if (!m->coming)
-			return NULL;
+		memory = m->coming;
+		if (now || !memory) {
+			m->coming = NULL;
+			return memory;
+		}
 		m->tree = tree;
 		m->hint = hint;
+		m->coming_number = *n;
 		WRITE_ONCE(m->touched, 0);
 		lath_retire(tree->rcu, &m->rcu, touch);
 	}
-	if (smp_load_acquire(&m->touched) < size) /* pairs with touch */
+	*n = m->coming_number;
+	if (smp_load_acquire(&m->touched) < array_bytes(*n)) /* pairs with touch */
 		return NULL;
 	memory = m->coming;
 	m->coming = NULL;
 	return memory;
 }
 
-/* Add a segment. Returns false if there is no memory, or not yet, or another thread maintains the
- * table. */
-static bool add_segment(struct tree *tree, struct hint *hint, bool now)
+/* Get an array of this many words, or a shorter one. Returns false if there is no memory, or not
+ * yet, or another thread maintains the table. */
+static bool add_array(struct tree *tree, struct hint *hint, u64 words, bool now)
 {
-	unsigned int n;
-	void *fresh;
+	unsigned int n = 1, before = READ_ONCE(hint->arrays);
+	u64 *fresh = NULL;
 
 	if (!lath_spin_trylock(&tree->hint_lock))
 		return false;
-	n = hint->segments;
-	fresh = n < HINT_SEGMENTS ? next_segment(tree, hint, n, now) : NULL;
+	while (n < HINT_ARRAYS && words_in(n) < words)
+		n++;
+	if (n > before)
+		do
+			fresh = next_array(tree, hint, &n, now);
+		while (!fresh && !making_of(hint)->coming && --n > before);
 	if (fresh) {
-		hint->memory[n] = fresh;
-		/* pairs with hint_word */
-		smp_store_release(&hint->segment[n],
-				  (uintptr_t)fresh - words_before(n) * sizeof(u64));
-		WRITE_ONCE(hint->segments, n + 1);
+		WRITE_ONCE(hint->kept, hint->kept + in_memory(hint));
+		hint->memory[n - 1] = fresh;
+		WRITE_ONCE(hint->arrays, n);
 		WRITE_ONCE(hint->touched, 0);
 	}
 	lath_spin_unlock(&tree->hint_lock);
@@ -668,8 +707,8 @@ static bool allocate(struct tree *tree, bool now)
 	if (!hint)
 		return false;
 	missing = !capacity(hint) || capacity(hint) < READ_ONCE(hint->want);
-	while (capacity(hint) < wanted(tree, hint) && add_segment(tree, hint, now))
-		;
+	if (capacity(hint) < wanted(tree, hint))
+		add_array(tree, hint, wanted(tree, hint), now);
 	return missing && capacity(hint) >= READ_ONCE(hint->want);
 }
 
@@ -689,7 +728,7 @@ static void maintain(struct tree *tree, bool may_allocate, bool now)
 		due |= HINT_MAKE;
 	if (due & HINT_MAKE && lath_spin_trylock(&tree->hint_lock)) {
 		hint = tree->hint_made;
-		if (hint && hint->segments) {
+		if (hint && hint->arrays) {
 			if (!make_some(tree, hint))
 				left |= HINT_MAKE;
 			else if (hint->want > making_of(hint)->room)
@@ -733,19 +772,14 @@ static bool small_tree(const struct tree *tree)
 	return READ_ONCE(leaves->bytes) < (u64)lath_hint_least * leaves->node_size;
 }
 
-/* Under tree->hint_lock: let the host have the memory of the table's words, which read as 0, no
- * leaf, until they are written again. */
+/* Let the host have the memory of all words. Under tree->hint_lock. */
 static void discard_words(struct tree *tree, struct hint *hint)
 {
-	bool all = true;
-	unsigned int i;
-
 	WRITE_ONCE(tree->hint, NULL);
 	making_of(hint)->running = false;
-	for (i = 0; i < hint->segments; i++)
-		all &= lath_tree_block_discard(tree, hint->memory[i], segment_bytes(i));
+	discard_before(tree, hint);
 	WRITE_ONCE(hint->want, 0);
-	WRITE_ONCE(hint->touched, all);
+	WRITE_ONCE(hint->touched, hint->arrays && discard(tree, hint, hint->arrays));
 	WRITE_ONCE(tree->hint_limit,
 		   0); /* do not count misled searches; see lath_hint_consider() */
 }
@@ -758,7 +792,7 @@ void lath_hint_trim(struct tree *tree)
 	lath_call_enter();
 	if (lath_spin_trylock(&tree->hint_lock)) {
 		hint = tree->hint_made;
-		if (hint && (READ_ONCE(hint->touched) ? hint->touched : capacity(hint)) > most) {
+		if (hint && in_memory(hint) > most) {
 			discard_words(tree, hint);
 			if (!small_tree(tree))
 				WRITE_ONCE(tree->hint_due, READ_ONCE(tree->hint_due) | HINT_MAKE);
@@ -772,9 +806,8 @@ u64 lath_hint_bytes(const struct tree *tree)
 {
 	const struct hint *hint =
 		smp_load_acquire(&tree->hint_made); /* pairs with allocate_table */
-	u64 touched = hint ? READ_ONCE(hint->touched) : 0;
 
-	return hint ? TABLE_BYTES + (touched ? touched : capacity(hint)) * sizeof(u64) : 0;
+	return hint ? TABLE_BYTES + (in_memory(hint) + READ_ONCE(hint->kept)) * sizeof(u64) : 0;
 }
 
 void lath_hint_fini(struct tree *tree)
@@ -787,10 +820,12 @@ void lath_hint_fini(struct tree *tree)
 	if (making_of(hint)->coming) {
 		WRITE_ONCE(making_of(hint)->ending, true);
 		lath_retire_drain(tree->rcu);
-		lath_tree_block_free(tree, making_of(hint)->coming, segment_bytes(hint->segments));
+		lath_tree_block_free(tree, making_of(hint)->coming,
+				     array_bytes(making_of(hint)->coming_number));
 	}
-	for (i = 0; i < hint->segments; i++)
-		lath_tree_block_free(tree, hint->memory[i], segment_bytes(i));
+	for (i = 0; i < hint->arrays; i++)
+		if (hint->memory[i])
+			lath_tree_block_free(tree, hint->memory[i], array_bytes(i + 1));
 	lath_tree_block_free(tree, hint, TABLE_BYTES);
 }
 

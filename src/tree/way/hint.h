@@ -16,11 +16,12 @@
  * anew takes, the next calls make it anew, each a slice of it (hint_tick). So the table follows
  * every kind of load, and in a tree that rests it is right.
  *
- * The table is made in place; until it is complete it is not used. A thread that began to use it
- * before may read words of both, or write a word in a place that has another meaning now. That
- * misleads later searches at worst: every word leads to a leaf or to words that exist. Only calls
- * that may allocate get memory for it. It stays until the tree ends, so looking at it needs no
- * read-side critical section.
+ * The table is made in place, or in a larger array; until it is complete it is not used. A thread
+ * that began to use it before may read words of both, or write a word in a place that has another
+ * meaning now. That misleads later searches at worst: every word leads to a leaf or to words of its
+ * array. Only calls that may allocate get memory for it. Arrays stay until the tree ends, so looking
+ * at them needs no read-side critical section; of those that are too small now the host has the
+ * pages.
  *
  * There is no table with LATH_NODE_EACH, in shared memory and in the kernel.
  */
@@ -58,8 +59,8 @@ static inline bool hint_near(unsigned int n, const struct hint_step *at)
 	return true;
 }
 
-static inline void hint_predict_all(const struct hint *hint, unsigned int n, const u64 *key,
-				    size_t stride, struct hint_step *at, struct node **leaf)
+static inline void hint_predict_all(unsigned int n, const u64 *key, size_t stride,
+				    struct hint_step *at, struct node **leaf)
 {
 }
 
@@ -103,28 +104,30 @@ static inline void lath_hint_fini(struct tree *tree)
  * to 1. */
 extern unsigned int lath_hint_least;
 
-/* Words are in segments: the first has 2^HINT_SEGMENT words, each further one as many as all before
- * it. */
-#define HINT_SEGMENT 10
-#define HINT_SEGMENTS 22
+/* Words of the first array; each further one has twice as many. */
+#define HINT_FIRST 7
+#define HINT_ARRAYS 22
 
 /*
  * A block has a word for each of its steps of 2^shift keys; the first and the last word stand for
  * all keys before and behind them. A word is either a leaf's or a block's:
  *
- *   leaf   bit 0: 0; then the leaf's address / 64; then its first key's place in the step, in
- *	    1/256 of a step, plus HINT_BEGIN; then its entries per 1/256 of a step, times
- *	    2^HINT_DENSE
+ *   leaf   bit 0: 0; then the leaf's address / 64; then its entries per 1/256 of a step, times
+ *	    2^HINT_DENSE; then its first key's place in the step, in 1/256 of a step, plus
+ *	    HINT_ORIGIN
  *   block  bit 0: 1; then the logarithm of its number of words; its shift; the number of its first
  *	    word / 4; and how many of its steps lie in the word's own step before its second word
  */
 #define HINT_PARTS 8
 #define HINT_LEAF 41
-#define HINT_PART 14
-#define HINT_PART_MAX ((1u << HINT_PART) - 1)
-#define HINT_DENSE_MAX ((1u << (63 - HINT_LEAF - HINT_PART)) - 1)
+#define HINT_DENSE_BITS 8
+#define HINT_DENSE_MAX ((1u << HINT_DENSE_BITS) - 1)
 #define HINT_DENSE 9
-#define HINT_BEGIN (1 << (HINT_PART - 1))
+/* sizeof(struct pair) == 2^HINT_PAIR */
+#define HINT_PAIR 4
+#define HINT_PLACE (1 + HINT_LEAF + HINT_DENSE_BITS)
+#define HINT_PLACE_MAX ((1u << (64 - HINT_PLACE)) - 1)
+#define HINT_ORIGIN (1 << (64 - HINT_PLACE - 1))
 
 #define HINT_BLOCK_SHIFT 6
 #define HINT_BLOCK_FIRST 12
@@ -137,18 +140,19 @@ extern unsigned int lath_hint_least;
 
 struct hint {
 	/* the first block: */
-	u64 skip; /* the number of the step that word 1 stands for, counted from key 0 */
-	u64 last; /* the last word; their segments are allocated */
+	u64 steps; /* between the first and the last word */
+	u64 *word; /* the array in use; no array before it is shorter */
+	u64 scale; /* 2^64 / the keys of a step, at least two */
+	u64 skip;  /* the number of the step that word 1 stands for, counted from key 0 */
 	u64 shift;
-	uintptr_t segment[HINT_SEGMENTS]; /* where word 0 would be if all words followed each
-					     other */
 	/* written under tree->hint_lock */
 	u64 used;	     /* words, while the table is made */
 	u64 want;	     /* words that the table would have liked to have */
 	unsigned int leaves; /* when it was made */
-	unsigned int segments;
-	u64 touched; /* words that have memory, if the host has taken the rest; else 0 */
-	void *memory[HINT_SEGMENTS];
+	unsigned int arrays;
+	u64 touched; /* words of the last array that have memory, if the host has taken the rest; else 0 */
+	u64 kept; /* words of the other arrays that have memory */
+	u64 *memory[HINT_ARRAYS];
 };
 
 /* The table, or NULL while there is none. */
@@ -157,17 +161,9 @@ static __always_inline const struct hint *hint_of(const struct tree *tree)
 	return smp_load_acquire(&tree->hint); /* pairs with the store in hint.c publish */
 }
 
-/* Word i, or NULL if there is none. */
-static __always_inline u64 *hint_word(const struct hint *hint, u64 i)
-{
-	/* pairs with the store in hint.c add_segment */
-	uintptr_t at = smp_load_acquire(&hint->segment[fls64(i >> HINT_SEGMENT)]);
-
-	return likely(at) ? (u64 *)(at + i * sizeof(u64)) : NULL;
-}
-
 /* A step of a block. */
 struct hint_step {
+	u64 *word;	 /* of the array */
 	u64 i;		 /* its word */
 	u64 first, last; /* words of the block */
 	unsigned int shift;
@@ -179,9 +175,11 @@ static __always_inline void hint_begin(const struct hint *hint, u64 key, struct 
 {
 	u64 i;
 
+	/* pairs with the store in hint.c publish: the array has this word */
+	at->last = smp_load_acquire(&hint->steps) + 1;
+	at->word = READ_ONCE(hint->word);
 	at->shift = READ_ONCE(hint->shift) & 63;
 	at->first = 0;
-	at->last = READ_ONCE(hint->last);
 	i = (key >> at->shift) - READ_ONCE(hint->skip) + 1;
 	at->within = i - 1 < at->last - 1;
 	at->i = likely(at->within) ? i : (s64)i <= 0 ? 0 : at->last;
@@ -210,13 +208,11 @@ static __always_inline void hint_down(u64 word, u64 key, struct hint_step *at)
 static __always_inline u64 hint_seek(const struct hint *hint, u64 key, struct hint_step *at)
 {
 	unsigned int depth;
-	const u64 *place;
 	u64 word;
 
 	hint_begin(hint, key, at);
 	for (depth = 0; depth <= HINT_DEPTH; depth++) {
-		place = hint_word(hint, at->i);
-		word = likely(place) ? READ_ONCE(*place) : 0;
+		word = READ_ONCE(at->word[at->i]);
 		if (likely(!hint_is_block(word)))
 			return word;
 		hint_down(word, key, at);
@@ -225,15 +221,13 @@ static __always_inline u64 hint_seek(const struct hint *hint, u64 key, struct hi
 }
 
 /* The word of the leaf that covers the beginning of the step; 0: none. */
-static __always_inline u64 hint_before(const struct hint *hint, const struct hint_step *at)
+static __always_inline u64 hint_before(const struct hint_step *at)
 {
 	u64 i = at->i - 1, word;
 	unsigned int depth;
-	const u64 *place;
 
 	for (depth = 0; depth <= HINT_DEPTH; depth++) {
-		place = hint_word(hint, i);
-		word = likely(place) ? READ_ONCE(*place) : 0;
+		word = READ_ONCE(at->word[i]);
 		if (likely(!hint_is_block(word)))
 			return word;
 		i = (word >> HINT_BLOCK_FIRST & lath_ones(HINT_BLOCK_SKIP - HINT_BLOCK_FIRST)) * 4 +
@@ -242,38 +236,44 @@ static __always_inline u64 hint_before(const struct hint *hint, const struct hin
 	return 0;
 }
 
-/* The estimated index of the entry at `part` of the step. Negative: left of the leaf. */
-static __always_inline s64 hint_entry(u64 word, s64 part)
+/* Where the leaf of a word begins, as parts of the step plus HINT_ORIGIN. */
+static __always_inline u64 hint_place(u64 word)
 {
-	part += HINT_BEGIN - (s64)(word >> (HINT_LEAF + 1) & HINT_PART_MAX);
-	return part * (s64)(word >> (HINT_LEAF + 1 + HINT_PART)) >> HINT_DENSE;
+	return word >> HINT_PLACE;
 }
 
 static __always_inline struct node *hint_leaf(u64 word)
 {
-	return (struct node *)(uintptr_t)((word & (lath_ones(HINT_LEAF) << 1)) << 5);
+	return (struct node *)(uintptr_t)(word << (63 - HINT_LEAF) >> (63 - HINT_LEAF - 5));
 }
 
-/* The leaf that covers key and the address of the key's pair in it, as a word tells; NULL: it tells
- * nothing. */
-static __always_inline struct node *hint_read(const struct hint *hint, u64 word, u64 key,
-					      const struct hint_step *at, const char **pair)
+/* The leaf of a word, and an address in the pair of a key in it that lies at `part` of the step, plus
+ * HINT_ORIGIN. NULL: none. */
+static __always_inline struct node *hint_read(u64 word, u64 part, const char **pair)
 {
-	s64 part = (s64)(key << HINT_PARTS >> at->shift & lath_ones(HINT_PARTS));
-	s64 entry = hint_entry(word, part);
-	struct node *leaf;
+	u64 dense = word >> (1 + HINT_LEAF) & HINT_DENSE_MAX;
+	s64 entry = (s64)((part - hint_place(word)) * dense); /* times 2^HINT_DENSE */
+	const u64 end = ((u64)NODE_CAP << HINT_DENSE) - 1;
+	struct node *leaf = hint_leaf(word);
 
-	if (unlikely((u64)entry >= NODE_CAP)) {
-		if (entry < 0 && at->i > at->first) { /* the leaf begins behind the key */
-			word = hint_before(hint, at);
-			entry = hint_entry(word, part + (1 << HINT_PARTS));
-		}
-		entry = max(entry, (s64)0);
-		entry = min(entry, (s64)NODE_CAP - 1);
-	}
-	leaf = hint_leaf(word);
-	*pair = (const char *)&leaf->pair[entry];
+	if (unlikely((u64)entry > end))
+		entry = entry < 0 ? 0 : (s64)end;
+	*pair = (const char *)((uintptr_t)leaf + offsetof(struct node, pair) +
+			       ((u64)entry >> (HINT_DENSE - HINT_PAIR)));
 	return leaf;
+}
+
+/* hint_read() for the step that a search ended in, and its word, unless the leaf before is the one. */
+static __always_inline struct node *hint_choose(const struct hint_step *at, u64 word, u64 key,
+						const char **pair)
+{
+	u64 part = (key << HINT_PARTS >> at->shift & lath_ones(HINT_PARTS)) + HINT_ORIGIN;
+
+	if (part < hint_place(word) && at->i > at->first) {
+		word = hint_before(at);
+		part += 1 << HINT_PARTS;
+	}
+	return hint_read(word, part, pair);
 }
 
 /* The leaf that probably covers key and the address of the key's pair in it, or NULL. */
@@ -283,7 +283,32 @@ static __always_inline struct node *hint_predict(const struct hint *hint, u64 ke
 	struct hint_step at;
 	u64 word = hint_seek(hint, key, &at);
 
-	return hint_read(hint, word, key, &at, pair);
+	return hint_choose(&at, word, key, pair);
+}
+
+/* The same for a key whose step in the first block has a leaf's word; else NULL. Which of two words
+ * it is, the step's or the one before, is computed: every third time a branch would be mispredicted.
+ */
+static __always_inline struct node *hint_first(const struct hint *hint, u64 key, const char **pair)
+{
+	u64 steps = smp_load_acquire(&hint->steps); /* pairs with the store in hint.c publish */
+	u128 at = (u128)key * READ_ONCE(hint->scale);
+	u64 i = (u64)(at >> 64) - READ_ONCE(hint->skip), word, before, part, place;
+	const u64 *step = READ_ONCE(hint->word);
+
+	if (unlikely(i >= steps))
+		return NULL;
+	step += i;
+	before = READ_ONCE(step[0]);
+	word = READ_ONCE(step[1]);
+	part = ((u64)at >> (64 - HINT_PARTS)) + HINT_ORIGIN;
+	if (unlikely((word | before) & 1))
+		return NULL;
+	/* does the leaf of the step's end begin behind the key? */
+	place = hint_place(word);
+	word = lath_if_below(part, place, before, word);
+	part = lath_if_below(part, place, part + (1 << HINT_PARTS), part);
+	return hint_read(word, part, pair);
 }
 
 /* The table led to `leaf`, which does not cover key. Move right if the right one is near: returns
@@ -301,7 +326,9 @@ static __always_inline struct node *hint_find(struct tree *tree, u64 key, u64 *l
 
 	if (!hint)
 		return NULL;
-	leaf = hint_predict(hint, key, &pair);
+	leaf = hint_first(hint, key, &pair);
+	if (unlikely(!leaf))
+		leaf = hint_predict(hint, key, &pair);
 	if (unlikely(!leaf))
 		return NULL;
 	/* before the leaf is known to be the right one: its first miss is under way all the same */
@@ -336,7 +363,7 @@ static __always_inline void hint_begin_all(const struct hint *hint, unsigned int
 	for (i = 0; i < n; i++) {
 		hint_begin(hint, *(const u64 *)((const char *)key + i * stride), &at[i]);
 		/* one miss per key, all under way at once */
-		prefetch((const char *)hint_word(hint, at[i].i));
+		prefetch((const char *)&at[i].word[at[i].i]);
 	}
 }
 
@@ -356,9 +383,8 @@ static inline bool hint_near(unsigned int n, const struct hint_step *at)
 
 /* Predict the leaves of n keys for which hint_begin_all() was called, and prefetch their headers
  * and heads. The caller checks them (leaf_check). NULL: no hint for this key. */
-static __always_inline void hint_predict_all(const struct hint *hint, unsigned int n,
-					     const u64 *key, size_t stride, struct hint_step *at,
-					     struct node **leaf)
+static __always_inline void hint_predict_all(unsigned int n, const u64 *key, size_t stride,
+					     struct hint_step *at, struct node **leaf)
 {
 	u64 open = lath_ones(n);
 	unsigned int i, depth;
@@ -370,20 +396,18 @@ static __always_inline void hint_predict_all(const struct hint *hint, unsigned i
 
 		for (; now; now &= now - 1) {
 			u64 word, k;
-			const u64 *place;
 			const char *pair;
 
 			i = (unsigned int)__ffs64(now);
 			k = *(const u64 *)((const char *)key + i * stride);
-			place = hint_word(hint, at[i].i);
-			word = likely(place) ? READ_ONCE(*place) : 0;
+			word = READ_ONCE(at[i].word[at[i].i]);
 			if (hint_is_block(word)) {
 				hint_down(word, k, &at[i]);
-				prefetch((const char *)hint_word(hint, at[i].i));
+				prefetch((const char *)&at[i].word[at[i].i]);
 				continue;
 			}
 			open &= ~(1ull << i);
-			leaf[i] = hint_read(hint, word, k, &at[i], &pair);
+			leaf[i] = hint_choose(&at[i], word, k, &pair);
 			prefetch((const char *)leaf[i]);
 			prefetch((const char *)leaf[i] + 64);
 		}

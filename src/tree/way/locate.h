@@ -53,4 +53,25 @@ static __always_inline struct node *locate_locked(struct tree *tree, u64 key, en
 	return leaf;
 }
 
+/* Returns the leaf that covers key, with its lockword, if a word of the hint table's first block
+ * leads to it; NULL: see locate(). Inlined, for the calls that are short otherwise. */
+static __always_inline struct node *locate_first(struct tree *tree, u64 key, enum intent intent,
+						 u64 *lockword)
+{
+	const struct hint *hint = hint_of(tree);
+	struct node *leaf;
+	const char *pair;
+
+	if (unlikely(!hint || fingers_trusted(tree)))
+		return NULL;
+	leaf = hint_first(hint, key, &pair);
+	if (unlikely(!leaf))
+		return NULL;
+	prefetch_leaf(leaf, pair, intent);
+	if (unlikely(!node_holds(leaf, key, lockword)))
+		return NULL;
+	finger_see(tree, leaf);
+	return leaf;
+}
+
 #endif /* LATH_INDEX_LOCATE_H */
