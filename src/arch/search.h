@@ -297,6 +297,10 @@ static __always_inline bool lath_match_vector(const u8 *bytes, u8 b, struct lath
 		*m = lath_heads_match_neon(bytes, b);
 		return true;
 	}
+#else
+	(void)bytes;
+	(void)b;
+	(void)m;
 #endif
 	return false;
 }

@@ -545,21 +545,6 @@ static __always_inline unsigned int node_rank(const struct node *node, u64 key)
 	return lath_node_rank_tied(node, key);
 }
 
-/* Returns the free position that an insert before entry i uses: the nearest erased entry, or the
- * one behind all that are in use. The entries between there and i move by one. */
-static inline unsigned int node_free_near(const struct node *node, unsigned int i)
-{
-	unsigned int used = READ_ONCE(node->used), up, down;
-	u64 dead = ~READ_ONCE(node->live) & lath_ones(used);
-	u64 above = dead & ~lath_ones(i), below = dead & lath_ones(i);
-
-	up = above ? __ffs64(above) : used;
-	if (!below)
-		return up;
-	down = __fls64(below);
-	return up >= READ_ONCE(node->cap) || i - 1 - down < up - i ? down : up;
-}
-
 /* Make an empty node of a dead one; it stays dead until node_open (tree/memory/pool.h). `level`:
  * what the field of that name shall be. */
 void lath_node_init(struct node *node, unsigned int level, u64 low, u64 last, struct node *right,

@@ -179,27 +179,6 @@ static __always_inline struct node *descend(struct tree *tree, u64 key, u64 *loc
 	}
 }
 
-/*
- * Begin an optimistic read of a leaf that probably covers key, or whose upper half has moved to its
- * right sibling since. Returns the leaf that covers key with its lockword, which the caller
- * validates; NULL if neither does.
- */
-static __always_inline struct node *leaf_check(struct node *leaf, u64 key, u64 *lockword)
-{
-	struct node *right;
-
-	if (likely(node_holds(leaf, key, lockword)))
-		return leaf;
-	if (!node_sound(*lockword) || key < READ_ONCE(leaf->low))
-		return NULL;
-	right = leaf_right(leaf);
-	if (!node_valid(leaf, *lockword)) /* the rightmost leaf covers all keys behind it */
-		return NULL;
-	prefetch((const char *)right->head);
-	lath_delay("a leaf to the right");
-	return node_holds(right, key, lockword) ? right : NULL;
-}
-
 /* From a node of this level to the one that covers key, moving right. Returns it with its lockword;
  * NULL: begin at the root again. In a read-side critical section. */
 struct node *lath_level_right(struct node *node, u64 key, unsigned int level, u64 *lockword);

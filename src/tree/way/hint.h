@@ -54,11 +54,6 @@ static inline void hint_begin_all(const struct hint *hint, unsigned int n, const
 {
 }
 
-static inline bool hint_near(unsigned int n, const struct hint_step *at)
-{
-	return true;
-}
-
 static inline void hint_predict_all(unsigned int n, const u64 *key, size_t stride,
 				    struct hint_step *at, struct node **leaf)
 {
@@ -100,8 +95,8 @@ static inline void lath_hint_fini(struct tree *tree)
 }
 #else
 
-/* Leaves from which on a tree has a table: what fits the caches is descended as fast. Tests set it
- * to 1. */
+/* Leaves from which on a tree has a table: it would be a large part of a smaller one's memory. Tests
+ * set it to 1. */
 extern unsigned int lath_hint_least;
 
 /* Words of the first array; each further one has twice as many. */
@@ -367,22 +362,8 @@ static __always_inline void hint_begin_all(const struct hint *hint, unsigned int
 	}
 }
 
-/* Are n keys near each other, so that their leaves fit the caches? A leaf has two or three steps.
- */
-static inline bool hint_near(unsigned int n, const struct hint_step *at)
-{
-	u64 low = at[0].i, high = low;
-	unsigned int i;
-
-	for (i = 1; i < n; i++) {
-		low = min(low, at[i].i);
-		high = max(high, at[i].i);
-	}
-	return high - low < 2ull * lath_hint_least;
-}
-
 /* Predict the leaves of n keys for which hint_begin_all() was called, and prefetch their headers
- * and heads. The caller checks them (leaf_check). NULL: no hint for this key. */
+ * and heads. The caller checks them (node_holds). NULL: no hint for this key. */
 static __always_inline void hint_predict_all(unsigned int n, const u64 *key, size_t stride,
 					     struct hint_step *at, struct node **leaf)
 {
