@@ -38,14 +38,13 @@ std::string form_of(lath_simd simd) {
 }
 
 bool available(const std::string& name) {
-    return form_of(LATH_SIMD_NONE) == name || form_of(LATH_SIMD_AVX2) == name ||
-           form_of(LATH_SIMD_AVX512) == name;
+    return form_of(LATH_SIMD_NONE) == name || form_of(LATH_SIMD_AVX2) == name;
 }
 
 } // namespace
 
 const std::vector<std::string>& isa_names() {
-    static const std::vector<std::string> names = {"scalar", "avx2", "avx512", "neon"};
+    static const std::vector<std::string> names = {"scalar", "avx2", "neon"};
     return names;
 }
 

@@ -21,7 +21,6 @@
  *
  *   scalar   none
  *   avx2     AVX2
- *   avx512   AVX-512
  *   neon     NEON, which every arm64 has, in the search of an index; the sorted queue has no form
  *            with it
  *

@@ -130,7 +130,6 @@ enum lath_simd {
 	LATH_SIMD_BEST = 0,
 	LATH_SIMD_NONE,
 	LATH_SIMD_AVX2,
-	LATH_SIMD_AVX512,
 };
 
 struct lath_sortq_config {
@@ -194,7 +193,7 @@ static inline const char *lath_sortq_engine_name(enum lath_sortq_engine engine)
 	return engine == LATH_SORTQ_FIFO ? "fifo" : "?";
 }
 
-/* Returns "scalar", "avx2" or "avx512" for the hybrid, "none" for the FIFO. */
+/* Returns "scalar" or "avx2" for the hybrid, "none" for the FIFO. */
 LATH_API const char *lath_sortq_simd_name(const struct lath_sortq *queue);
 
 /* For the inline calls below: their rare cases, and queues that keep more than the order. */

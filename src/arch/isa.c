@@ -9,11 +9,10 @@
 #endif
 
 enum lath_isa lath_isa_chosen;
-bool lath_have_avx512;
 bool lath_have_avx2;
 bool lath_have_neon;
 
-static const char *const names[LATH_ISAS] = { "scalar", "avx2", "avx512", "neon" };
+static const char *const names[LATH_ISAS] = { "scalar", "avx2", "neon" };
 
 #ifdef LATH_ISA_X86
 /* Returns whether the processor has popcnt and the features that these bits of leaf 7 name, and the
@@ -39,10 +38,6 @@ bool lath_isa_supported(enum lath_isa isa)
 #ifdef LATH_ISA_X86
 	case LATH_ISA_AVX2:
 		return has(bit_AVX2 | bit_BMI | bit_BMI2, 0x06);
-	case LATH_ISA_AVX512:
-		return has(bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL | bit_BMI |
-				   bit_BMI2,
-			   0xe6);
 #endif
 #ifdef LATH_ISA_ARM64
 	case LATH_ISA_NEON:
@@ -81,7 +76,7 @@ static enum lath_isa asked_for(const char *name)
 		return isa;
 	snprintf(text, sizeof(text), "LATH_ISA=%.40s: %s; using %s", name,
 		 isa < LATH_ISAS ? "this processor or build does not have it"
-				 : "none of scalar, avx2, avx512, neon",
+				 : "none of scalar, avx2, neon",
 		 names[best()]);
 	lath_warn(text);
 	return best();
@@ -93,8 +88,7 @@ __attribute__((constructor)) static void choose(void)
 
 	lath_isa_chosen = name && *name ? asked_for(name) : best();
 #ifdef LATH_ISA_X86
-	lath_have_avx512 = lath_isa_chosen == LATH_ISA_AVX512;
-	lath_have_avx2 = lath_isa_chosen == LATH_ISA_AVX2 || lath_have_avx512;
+	lath_have_avx2 = lath_isa_chosen == LATH_ISA_AVX2;
 #endif
 	lath_have_neon = lath_isa_chosen == LATH_ISA_NEON;
 }

@@ -4,8 +4,7 @@
  * what the environment variable LATH_ISA names. Chosen once, before main().
  *
  *   lath_isa_chosen        the choice
- *   lath_have_avx512       the same for the search in a node (search.h, move.h)
- *   lath_have_avx2
+ *   lath_have_avx2         the same for the search in a node (search.h, move.h)
  *   lath_have_neon
  *   lath_isa_supported(i)  whether processor and build have it
  *
@@ -22,7 +21,6 @@
 enum lath_isa {
 	LATH_ISA_SCALAR,
 	LATH_ISA_AVX2,
-	LATH_ISA_AVX512,
 	LATH_ISA_NEON,
 	LATH_ISAS,
 };
@@ -33,7 +31,6 @@ enum lath_isa {
 #define LATH_HIDDEN __attribute__((visibility("hidden")))
 /* set by a constructor in isa.c; until then all are scalar */
 extern enum lath_isa lath_isa_chosen LATH_HIDDEN;
-extern bool lath_have_avx512 LATH_HIDDEN;
 extern bool lath_have_avx2 LATH_HIDDEN;
 extern bool lath_have_neon LATH_HIDDEN;
 

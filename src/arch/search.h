@@ -11,11 +11,10 @@
  *   lath_count_bits(mask)            how many bits are set
  *
  * A node may change during a search. The result is then arbitrary, and the caller rejects it when
- * it validates the node's version; no form reads outside the node. Forms: AVX2, and AVX-512 for inner
- * nodes (chosen at run time, isa.h; inline assembly, AVX-512 on registers 16 and up, which need no
- * vzeroupper and which a compiler without -mavx512f never uses; volatile, as the compiler may move
- * other assembly in front of the branch that asks for the processor), NEON (arm64, unless LATH_ISA
- * asks for none) and portable C (the kernel, other processors, checked builds, -DLATH_SCALAR).
+ * it validates the node's version; no form reads outside the node. Forms: AVX2 (chosen at run time,
+ * isa.h; inline assembly, volatile, as the compiler may move other assembly in front of the branch
+ * that asks for the processor), NEON (arm64, unless LATH_ISA asks for none) and portable C (the
+ * kernel, other processors, checked builds, -DLATH_SCALAR).
  */
 #ifndef LATH_ARCH_SEARCH_H
 #define LATH_ARCH_SEARCH_H
@@ -220,12 +219,6 @@ static __always_inline long lath_heads_floor_c(const u8 *head, u8 h, u64 live, u
 }
 
 #ifdef LATH_X86_VECTORS
-#ifdef __AVX512F__
-#define LATH_AVX512_CLOBBERS "cc", "xmm16", "xmm17", "k1", "k2", "k3", "k4", "k5", "k6", "k7"
-#else
-#define LATH_AVX512_CLOBBERS "cc"
-#endif
-
 /* Compares all heads with h, in both halves; the mask goes to a general register. `compare` gets the
  * bytes that it shall find into ymm1 and ymm2; ymm0 has h in each byte. */
 #define LATH_AVX2_COMPARE(compare, head, h)                                                        \
@@ -425,34 +418,6 @@ static __always_inline unsigned int lath_inner_floor_c(const u64 *pivot, unsigne
 }
 
 #ifdef LATH_X86_VECTORS
-/* unreached: without AVX-512 */
-static __always_inline unsigned int lath_inner_floor_avx512(const u64 *pivot, u64 key)
-{
-	const u64(*pair)[8] = (const u64(*)[8])(pivot + 8);
-	u32 above;
-	u64 group;
-
-	__asm__ volatile("vpbroadcastq %[key], %%zmm16\n\t"
-			 "vpcmpltuq %[pivot], %%zmm16, %%k1\n\t"
-			 "kmovb %%k1, %[above]"
-			 : [above] "=r"(above)
-			 : [pivot] "m"(*(const u64(*)[8])pivot), [key] "r"(key)
-			 : LATH_AVX512_CLOBBERS);
-	group = __ffs64(above | 1u << 8);
-	if (unlikely(!group))
-		return 0;
-	__asm__ volatile(
-		"vpbroadcastq %[key], %%zmm16\n\t"
-		"vpcmpltuq %[low], %%zmm16, %%k1\n\t"
-		"vpcmpltuq %[high], %%zmm16, %%k2\n\t"
-		"kunpckbw %%k1, %%k2, %%k1\n\t"
-		"kmovw %%k1, %[above]"
-		: [above] "=r"(above)
-		: [low] "m"(pair[2 * group - 2]), [high] "m"(pair[2 * group - 1]), [key] "r"(key)
-		: LATH_AVX512_CLOBBERS);
-	return (unsigned int)(8 * (group - 1) + __ffs64((above & 0x5555) | 1u << 16) / 2);
-}
-
 /* There is no comparison of unsigned words: both sides have their top bits flipped. */
 static __always_inline unsigned int lath_inner_floor_avx2(const u64 *pivot, u64 key)
 {
@@ -537,8 +502,6 @@ static __always_inline unsigned int lath_inner_floor_neon(const u64 *pivot, u64 
 static __always_inline unsigned int lath_inner_floor(const u64 *pivot, unsigned int pairs, u64 key)
 {
 #ifdef LATH_X86_VECTORS
-	if (likely(lath_have_avx512) && pairs == 64)
-		return lath_inner_floor_avx512(pivot, key);
 	if (likely(lath_have_avx2) && pairs == 64)
 		return lath_inner_floor_avx2(pivot, key);
 #elif defined(LATH_NEON)

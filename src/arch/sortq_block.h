@@ -122,7 +122,6 @@ struct lath_block_ops {
 extern const struct lath_block_ops lath_block_scalar;
 #ifdef LATH_ISA_X86
 extern const struct lath_block_ops lath_block_avx2;
-extern const struct lath_block_ops lath_block_avx512;
 #endif
 
 /* NULL if the processor or the build does not have it. */

@@ -172,8 +172,6 @@ const struct lath_block_ops *lath_block_ops(enum lath_isa isa)
 #ifdef LATH_ISA_X86
 	if (isa == LATH_ISA_AVX2 && lath_isa_supported(isa))
 		return &lath_block_avx2;
-	if (isa == LATH_ISA_AVX512 && lath_isa_supported(isa))
-		return &lath_block_avx512;
 #endif
 	/* there is no form with NEON */
 	return isa == LATH_ISA_SCALAR || isa == LATH_ISA_NEON ? &lath_block_scalar : NULL;

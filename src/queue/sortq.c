@@ -227,7 +227,7 @@ static bool read_config(const struct lath_sortq_config *given, struct lath_sortq
 	if (given)
 		memcpy(config, given, given->size);
 	return (config->engine == LATH_SORTQ_HYBRID || config->engine == LATH_SORTQ_FIFO) &&
-	       (u32)config->simd <= LATH_SIMD_AVX512 &&
+	       (u32)config->simd <= LATH_SIMD_AVX2 &&
 	       !(config->flags &
 		 ~(LATH_SORTQ_LOWEST | LATH_SORTQ_AGES | LATH_SORTQ_MERGES | LATH_SORTQ_CHECKED));
 }
@@ -270,9 +270,9 @@ size_t lath_sortq_memsize(const struct lath_sortq_config *given,
 
 static const struct lath_block_ops *choose_ops(enum lath_simd simd)
 {
-	static const enum lath_isa isa[] = { [LATH_SIMD_NONE] = LATH_ISA_SCALAR,
-					     [LATH_SIMD_AVX2] = LATH_ISA_AVX2,
-					     [LATH_SIMD_AVX512] = LATH_ISA_AVX512 };
+	static const enum lath_isa isa[] = {
+		[LATH_SIMD_NONE] = LATH_ISA_SCALAR, [LATH_SIMD_AVX2] = LATH_ISA_AVX2
+	};
 
 	return lath_block_ops(simd == LATH_SIMD_BEST ? lath_isa_chosen : isa[simd]);
 }

@@ -130,7 +130,7 @@ int main(void)
 	try_intervals();
 	try_space();
 	CHECK(try_queue(LATH_SIMD_BEST));
-	forms = try_queue(LATH_SIMD_NONE) + try_queue(LATH_SIMD_AVX2) + try_queue(LATH_SIMD_AVX512);
+	forms = try_queue(LATH_SIMD_NONE) + try_queue(LATH_SIMD_AVX2);
 	printf("index, intervals, space, queue in %d forms\n", forms);
 	return 0;
 }

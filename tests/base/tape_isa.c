@@ -73,8 +73,6 @@ static bool has(enum lath_isa isa)
 #if defined(__x86_64__) && !defined(LATH_SCALAR)
 	if (isa == LATH_ISA_AVX2)
 		return __builtin_cpu_supports("avx2");
-	if (isa == LATH_ISA_AVX512)
-		return __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
 #elif defined(__aarch64__) && !defined(LATH_SCALAR)
 	if (isa == LATH_ISA_NEON)
 		return true;
@@ -117,7 +115,7 @@ static int check_wrong(const char *value, enum lath_isa best, const char *name, 
 
 int main(int argc, char **argv)
 {
-	static const char *const names[] = { "scalar", "avx2", "avx512", "neon" };
+	static const char *const names[] = { "scalar", "avx2", "neon" };
 	enum lath_isa best = LATH_ISA_SCALAR;
 	unsigned long tapes = argc > 1 ? strtoul(argv[1], NULL, 0) : 1 + tape_plan.tapes / 4;
 	unsigned int isa, played = 0;

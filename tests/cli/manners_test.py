@@ -492,7 +492,7 @@ def completions(scratch):
     if BENCH:
         wanted += [(["lath", "bench", "so"], "sort"), (["lath", "bench", "sort", "--subjects", "lathwork,std"], "lathwork,std-map"),
                    (["lath", "bench", "index", "--keys", "osm,dense-"], "osm,dense-shuffled"),
-                   (["lath", "bench", "--isa", "avx5"], "avx512")]
+                   (["lath", "bench", "--isa", "av"], "avx2")]
     for words, word in wanted:
         offered = complete(script, *words)
         check(f"bash: {' '.join(words)}", word in offered, str(offered))

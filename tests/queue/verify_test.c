@@ -133,7 +133,6 @@ int main(void)
 	hybrid(LATH_SIMD_BEST, NULL);
 	hybrid(LATH_SIMD_NONE, "scalar");
 	hybrid(LATH_SIMD_AVX2, "avx2");
-	hybrid(LATH_SIMD_AVX512, "avx512");
 	out_of_blocks();
 	return 0;
 }

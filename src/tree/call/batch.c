@@ -12,8 +12,12 @@
 #include "tree/call/call.h"
 #include "tree/way/locate.h"
 
-/* Keys at a time. */
+/* Keys at a time; in the kernel stacks are small, and there is no table. */
+#ifdef __KERNEL__
+#define BATCH_GROUP 8
+#else
 #define BATCH_GROUP 64
+#endif
 
 static unsigned int group_size(size_t left)
 {

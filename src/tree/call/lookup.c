@@ -146,8 +146,8 @@ int lath_get_value(struct tree *tree, u64 point, u64 *value)
 
 /* Copy the value of the item that covers point from a leaf of any form. Returns as
  * lath_index_get(). */
-static __attribute__((noinline)) int get_cover(struct tree *tree, struct node *leaf, u64 lockword,
-					       u64 point, u64 *value)
+static __attribute__((__noinline__)) int get_cover(struct tree *tree, struct node *leaf,
+						   u64 lockword, u64 point, u64 *value)
 {
 	u64 there = 0;
 	long i;
@@ -201,7 +201,7 @@ none:
 }
 
 /* By a finger, a descent, or a table that misleads. */
-static __attribute__((noinline)) int get_far(struct tree *tree, u64 point, u64 *value)
+static __attribute__((__noinline__)) int get_far(struct tree *tree, u64 point, u64 *value)
 {
 	struct node *leaf;
 	u64 lockword;
@@ -228,7 +228,7 @@ static __always_inline int get_led(struct tree *tree, struct node *leaf, const c
 }
 
 /* Through several blocks of the table. */
-static __attribute__((noinline)) int get_deep(struct tree *tree, u64 point, u64 *value)
+static __attribute__((__noinline__)) int get_deep(struct tree *tree, u64 point, u64 *value)
 {
 	const struct hint *hint = hint_of(tree);
 	const char *pair;

@@ -144,8 +144,8 @@ static void first_heads_up(struct node *node, unsigned int i, unsigned int n)
 #endif
 }
 
-static __attribute__((noinline)) void entries_up_plain(struct node *node, unsigned int i,
-						       unsigned int n, unsigned int side)
+static __attribute__((__noinline__)) void entries_up_plain(struct node *node, unsigned int i,
+							   unsigned int n, unsigned int side)
 {
 	move_entries(node, i + 1, node, i, n, side);
 	move_heads(node, i + 1, i, n);
@@ -501,8 +501,8 @@ static __always_inline void set_head(struct node *node, unsigned int i, u64 key,
 }
 
 /* lath_node_insert() into a node of any form. */
-static __attribute__((noinline)) void insert_any(struct node *node, unsigned int rank, u64 key,
-						 u64 size, u64 value, unsigned int side)
+static __attribute__((__noinline__)) void insert_any(struct node *node, unsigned int rank, u64 key,
+						     u64 size, u64 value, unsigned int side)
 {
 	bool open = rank >= node->used || node->live >> rank & 1;
 	unsigned int i = rank, lowest = rank;

@@ -85,8 +85,8 @@ struct leaf_at {
 /* `keys` keys in 1/256 of a step of 2^shift keys. */
 static u64 parts(u64 keys, unsigned int shift)
 {
-	keys = min(keys, 1ull << HINT_SHIFT_MAX);
-	return shift < HINT_PARTS ? keys << (HINT_PARTS - shift) : keys >> (shift - HINT_PARTS);
+	return shift < HINT_PARTS ? min(keys, 1ull << (63 - HINT_PARTS)) << (HINT_PARTS - shift)
+				  : keys >> (shift - HINT_PARTS);
 }
 
 /* The word of a leaf for step number `step` of 2^shift keys, counted from key 0; 0: its address
@@ -96,12 +96,11 @@ static u64 word_of(const struct tree *tree, const struct leaf_at *f, u64 step, u
 	s64 begin = (s64)((f->low >> shift) - step);
 	u64 dense;
 
-	LATH_ASSERT(shift <= HINT_SHIFT_MAX && f->low <= f->last);
+	LATH_ASSERT(shift < 64 && f->low <= f->last);
 	if ((u64)(uintptr_t)f->leaf >> (HINT_LEAF + 6))
 		return 0;
 	begin = max(begin, (s64)-HINT_ORIGIN);
-	begin = min(begin, (s64)HINT_ORIGIN) * (1 << HINT_PARTS) +
-		(s64)(f->low << HINT_PARTS >> shift & lath_ones(HINT_PARTS));
+	begin = min(begin, (s64)HINT_ORIGIN) * (1 << HINT_PARTS) + (s64)hint_part(f->low, shift);
 	begin = max(begin, (s64)-HINT_ORIGIN) + HINT_ORIGIN;
 	begin = min(begin, (s64)HINT_PLACE_MAX);
 	dense = ((u64)tree->leaf_fill << HINT_DENSE) / (parts(f->last - f->low, shift) + 1);

@@ -37,6 +37,13 @@ static inline const struct hint *hint_of(const struct tree *tree)
 	return NULL;
 }
 
+static inline struct node *hint_first(const struct hint *hint, u64 key, const char **pair)
+{
+	return NULL;
+}
+
+#define hint_predict hint_first
+
 static inline struct node *hint_find(struct tree *tree, u64 key, u64 *lockword, enum intent intent)
 {
 	return NULL;
@@ -128,8 +135,6 @@ extern unsigned int lath_hint_least;
 #define HINT_BLOCK_FIRST 12
 #define HINT_BLOCK_SKIP 39
 #define HINT_SKIP_MAX ((1ull << (64 - HINT_BLOCK_SKIP)) - 1)
-/* Steps of the first block are at most so long, that a part of a step is easily told. */
-#define HINT_SHIFT_MAX 55
 /* Blocks on the way to a leaf, at most. */
 #define HINT_DEPTH 6
 
@@ -231,6 +236,12 @@ static __always_inline u64 hint_before(const struct hint_step *at)
 	return 0;
 }
 
+/* The part of a step of 2^shift keys, shift < 64, that key lies in. */
+static __always_inline u64 hint_part(u64 key, unsigned int shift)
+{
+	return key << 1 << (63 - shift) >> (64 - HINT_PARTS);
+}
+
 /* Where the leaf of a word begins, as parts of the step plus HINT_ORIGIN. */
 static __always_inline u64 hint_place(u64 word)
 {
@@ -262,7 +273,7 @@ static __always_inline struct node *hint_read(u64 word, u64 part, const char **p
 static __always_inline struct node *hint_choose(const struct hint_step *at, u64 word, u64 key,
 						const char **pair)
 {
-	u64 part = (key << HINT_PARTS >> at->shift & lath_ones(HINT_PARTS)) + HINT_ORIGIN;
+	u64 part = hint_part(key, at->shift) + HINT_ORIGIN;
 
 	if (part < hint_place(word) && at->i > at->first) {
 		word = hint_before(at);
