@@ -2,10 +2,9 @@
 /*
  * search.h - the search in a node's bytes, in the fastest form that the processor has.
  *
- *   lath_heads_match(head, h)        masks of the 64 ascending bytes below h and equal to h
- *   lath_bytes_match(bytes, b)       the same for bytes in any order
- *   lath_heads_equal(head, h)        the second mask alone
- *   lath_heads_not_below(head, h)    what the first one lacks
+ *   lath_heads_equal(head, h)        mask of those of 64 ascending bytes that are equal to h
+ *   lath_heads_not_below(head, h)    of those that are not below h
+ *   lath_bytes_match(bytes, b)       masks of 64 bytes in any order: those below b, those equal to it
  *   lath_heads_floor(head, h, live)  the last one of the bytes in `live` that is not above h
  *   lath_inner_floor(pivot, n, key)  how many of an inner node's n separators are not above key
  *   lath_count_bits(mask)            how many bits are set
@@ -145,32 +144,6 @@ static __always_inline void lath_head_set(u8 *head, unsigned int i, u8 h)
 #endif
 }
 
-static inline struct lath_match lath_heads_match_c(const u8 *head, u8 h)
-{
-	const u64 *words = (const u64 *)head;
-	u64 want = LATH_BYTES(h), x, above;
-	struct lath_match m;
-	unsigned int w = 0, i;
-
-	for (i = 0; i < LATH_HEAD_WORDS - 1; i++)
-		w += lath_head_get(head, 8 * i + 7) < h;
-	x = READ_ONCE(words[w]);
-	m.lt = lath_ones(8 * w + lath_first_byte(lath_bytes_ge(x, want)));
-	above = lath_bytes_ge(want, x) ^ LATH_BYTES(0x80);
-	while (unlikely(!above) &&
-	       w < LATH_HEAD_WORDS - 1) { /* equal ones continue behind this word */
-		x = READ_ONCE(words[++w]);
-		above = lath_bytes_ge(want, x) ^ LATH_BYTES(0x80);
-	}
-	m.eq = lath_ones(8 * w + lath_first_byte(above)) & ~m.lt;
-	return m;
-}
-
-/*
- * The two results that a descent needs, each alone: with fewer instructions the processor can begin
- * the next lookup while this one waits for memory.
- */
-
 /* the first word whose last byte is not below h */
 static __always_inline unsigned int lath_heads_word(const u8 *head, unsigned int h)
 {
@@ -180,6 +153,14 @@ static __always_inline unsigned int lath_heads_word(const u8 *head, unsigned int
 	for (i = 0; i < LATH_HEAD_WORDS - 1; i++)
 		w += lath_head_get(head, 8 * i + 7) < h;
 	return w;
+}
+
+static __always_inline u64 lath_heads_not_below_c(const u8 *head, u8 h)
+{
+	unsigned int w = lath_heads_word(head, h);
+	u64 word = READ_ONCE(((const u64 *)head)[w]);
+
+	return ~lath_ones(8 * w + lath_first_byte(lath_bytes_ge(word, LATH_BYTES(h))));
 }
 
 /* Returns a mask of the bytes equal to h, given as a word of eight h: the carry-free test for zero
@@ -266,53 +247,25 @@ static __always_inline u64 lath_neon_mask(uint8x16x4_t x)
 		} };                                       \
 		lath_neon_mask(_x);                        \
 	})
-
-static inline struct lath_match lath_heads_match_neon(const u8 *head, u8 h)
-{
-	struct lath_match m = { LATH_NEON_COMPARE(vcltq_u8, head, h),
-				LATH_NEON_COMPARE(vceqq_u8, head, h) };
-
-	return m;
-}
 #endif
 
-/* The vector form of both masks, for bytes in any order. Returns false if there is none. */
-static __always_inline bool lath_match_vector(const u8 *bytes, u8 b, struct lath_match *m)
-{
-#ifdef LATH_X86_VECTORS
-	if (likely(lath_have_avx2)) {
-		m->lt = ~LATH_AVX2_COMPARE(LATH_AVX2_BY("vpmaxub"), bytes, b);
-		m->eq = LATH_AVX2_COMPARE(LATH_AVX2_EQUAL, bytes, b);
-		return true;
-	}
-#elif defined(LATH_NEON)
-	if (likely(lath_have_neon)) {
-		*m = lath_heads_match_neon(bytes, b);
-		return true;
-	}
-#else
-	(void)bytes;
-	(void)b;
-	(void)m;
-#endif
-	return false;
-}
-
-static inline struct lath_match lath_heads_match(const u8 *head, u8 h)
-{
-	struct lath_match m;
-
-	return likely(lath_match_vector(head, h, &m)) ? m : lath_heads_match_c(head, h);
-}
-
-/* The same for 64 bytes in any order. */
+/* Masks of 64 bytes in any order. */
 static inline struct lath_match lath_bytes_match(const u8 *bytes, u8 b)
 {
 	struct lath_match m = { 0, 0 };
 	unsigned int i;
 
-	if (likely(lath_match_vector(bytes, b, &m)))
-		return m;
+#ifdef LATH_X86_VECTORS
+	if (likely(lath_have_avx2))
+		return (struct lath_match){
+			~LATH_AVX2_COMPARE(LATH_AVX2_BY("vpmaxub"), bytes, b),
+			LATH_AVX2_COMPARE(LATH_AVX2_EQUAL, bytes, b),
+		};
+#elif defined(LATH_NEON)
+	if (likely(lath_have_neon))
+		return (struct lath_match){ LATH_NEON_COMPARE(vcltq_u8, bytes, b),
+					    LATH_NEON_COMPARE(vceqq_u8, bytes, b) };
+#endif
 	for (i = 0; i < 64; i++) {
 		u8 byte = READ_ONCE(bytes[i]);
 
@@ -357,8 +310,11 @@ static __always_inline u64 lath_heads_not_below(const u8 *head, u8 h)
 #ifdef LATH_X86_VECTORS
 	if (likely(lath_have_avx2))
 		return LATH_AVX2_COMPARE(LATH_AVX2_BY("vpmaxub"), head, h);
+#elif defined(LATH_NEON)
+	if (likely(lath_have_neon))
+		return LATH_NEON_COMPARE(vcgeq_u8, head, h);
 #endif
-	return ~lath_heads_match(head, h).lt;
+	return lath_heads_not_below_c(head, h);
 }
 
 /* Returns the highest bit of `live` whose head is not above h, or -1. *below_or_at: all such. */

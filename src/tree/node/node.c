@@ -259,13 +259,20 @@ unsigned int lath_node_tie_rank(const struct node *node, unsigned int from, unsi
 
 unsigned int lath_node_rank_tied(const struct node *node, u64 key)
 {
-	struct lath_match m = node_match(node, key);
-	u64 there = lath_ones(READ_ONCE(node->used)), eq = m.eq & there;
-	unsigned int from = lath_prefix(m.lt & there), to;
+	unsigned int used = READ_ONCE(node->used), from, to;
+	u64 equal;
+	u8 h;
 
-	if (!eq)
+	if (node_pivoted(node)) { /* keys behind those in use are old */
+		from = min(lath_inner_floor(node->pivot, NODE_CAP, key), used);
+		while (from && node_key(node, from - 1) == key)
+			from--;
 		return from;
-	to = __fls64(eq) + 1;
+	}
+	h = node_head_of(node, key);
+	from = min(lath_prefix(~lath_heads_not_below(node->head, h)), used);
+	equal = lath_heads_equal(node->head, h) & lath_ones(used);
+	to = fls64(equal);
 	return lath_node_tie_rank(node, from, to > from ? to - from : 0, key);
 }
 
@@ -307,22 +314,18 @@ long lath_node_floor_tied(const struct node *node, u64 among, u64 key)
 	return (long)fls64(live & lath_ones(i)) - 1;
 }
 
-struct lath_match lath_node_match_by_pivots(const struct node *node, u64 key)
-{
-	unsigned int n = lath_inner_floor(node->pivot, NODE_CAP, key), from;
-	unsigned int used = READ_ONCE(node->used);
-
-	n = min(n, used); /* keys behind those in use are old */
-	for (from = n; from && node_key(node, from - 1) == key; from--)
-		;
-	return (struct lath_match){ lath_ones(from), lath_ones(n) & ~lath_ones(from) };
-}
-
 long lath_node_floor_by_pivots(const struct node *node, u64 key)
 {
 	u64 below = READ_ONCE(node->live) & lath_ones(lath_inner_floor(node->pivot, NODE_CAP, key));
 
 	return (long)fls64(below) - 1; /* fls64 may be a macro that reads twice */
+}
+
+long lath_node_find_by_pivots(const struct node *node, u64 key)
+{
+	long i = lath_node_floor_by_pivots(node, key);
+
+	return i >= 0 && node_key(node, (unsigned int)i) == key ? i : -1;
 }
 
 /* Compute the pivots from the group of entry `from` on. Whoever moved entries has moved the bytes

@@ -408,18 +408,9 @@ static __always_inline unsigned int node_group(const struct node *node, u64 key)
 	return groups ? min((groups - 1) * PIVOT_GROUP, NODE_CAP - 1u) : 0;
 }
 
-/* node_match and node_floor of a node with pivots. */
-struct lath_match lath_node_match_by_pivots(const struct node *node, u64 key);
+/* node_floor and node_find of a node with pivots. */
 long lath_node_floor_by_pivots(const struct node *node, u64 key);
-
-/* Returns the entries whose heads are below and equal to the key's; with pivots the entries whose
- * keys are. */
-static __always_inline struct lath_match node_match(const struct node *node, u64 key)
-{
-	if (unlikely(node_pivoted(node)))
-		return lath_node_match_by_pivots(node, key);
-	return lath_heads_match(node->head, node_head_of(node, key));
-}
+long lath_node_find_by_pivots(const struct node *node, u64 key);
 
 /* The form of a node. Checked builds read each place in one size. */
 static __always_inline union node_form node_form(const struct node *node)
@@ -478,7 +469,7 @@ static __always_inline long node_find_equal(const struct node *node, u64 equal, 
 static __always_inline long node_find(const struct node *node, u64 key)
 {
 	if (unlikely(node_pivoted(node)))
-		return node_find_equal(node, lath_node_match_by_pivots(node, key).eq, key);
+		return lath_node_find_by_pivots(node, key);
 	return node_find_equal(node, lath_heads_equal(node->head, node_head_of(node, key)), key);
 }
 
@@ -522,7 +513,7 @@ static inline int node_before(const struct node *node, int i)
 	return (int)fls64(READ_ONCE(node->live) & lath_ones((unsigned int)i)) - 1;
 }
 
-/* node_rank() by both masks. */
+/* node_rank() of a node with pivots, or where entries share the key's head. */
 unsigned int lath_node_rank_tied(const struct node *node, u64 key);
 
 /*

@@ -31,77 +31,6 @@
 #include "tree/way/finger.h"
 #include "tree/way/descend.h"
 
-#ifdef __KERNEL__
-static inline const struct hint *hint_of(const struct tree *tree)
-{
-	return NULL;
-}
-
-static inline struct node *hint_first(const struct hint *hint, u64 key, const char **pair)
-{
-	return NULL;
-}
-
-#define hint_predict hint_first
-
-static inline struct node *hint_find(struct tree *tree, u64 key, u64 *lockword, enum intent intent)
-{
-	return NULL;
-}
-
-static inline void hint_prefetch(const struct tree *tree, u64 key)
-{
-}
-
-struct hint_step {
-};
-
-static inline void hint_begin_all(const struct hint *hint, unsigned int n, const u64 *key,
-				  size_t stride, struct hint_step *at)
-{
-}
-
-static inline void hint_predict_all(unsigned int n, const u64 *key, size_t stride,
-				    struct hint_step *at, struct node **leaf)
-{
-}
-
-static inline struct node *lath_hint_find_near(struct tree *tree, u64 key, struct node *leaf,
-					       u64 *lockword)
-{
-	return NULL;
-}
-
-static inline void hint_missed(struct tree *tree, u64 key, struct node *leaf, u64 lockword)
-{
-}
-
-static inline void hint_tick(struct tree *tree, bool may_allocate)
-{
-}
-
-static inline void lath_hint_consider(struct tree *tree)
-{
-}
-
-static inline void lath_hint_build(struct tree *tree)
-{
-}
-
-static inline u64 lath_hint_bytes(const struct tree *tree)
-{
-	return 0;
-}
-
-static inline void lath_hint_trim(struct tree *tree)
-{
-}
-
-static inline void lath_hint_fini(struct tree *tree)
-{
-}
-#else
-
 /* Leaves from which on a tree has a table: it would be a large part of a smaller one's memory. Tests
  * set it to 1. */
 extern unsigned int lath_hint_least;
@@ -158,7 +87,11 @@ struct hint {
 /* The table, or NULL while there is none. */
 static __always_inline const struct hint *hint_of(const struct tree *tree)
 {
+#ifdef __KERNEL__
+	return NULL;
+#else
 	return smp_load_acquire(&tree->hint); /* pairs with the store in hint.c publish */
+#endif
 }
 
 /* A step of a block. */
@@ -298,7 +231,7 @@ static __always_inline struct node *hint_predict(const struct hint *hint, u64 ke
 static __always_inline struct node *hint_first(const struct hint *hint, u64 key, const char **pair)
 {
 	u64 steps = smp_load_acquire(&hint->steps); /* pairs with the store in hint.c publish */
-	u128 at = (u128)key * READ_ONCE(hint->scale);
+	unsigned __int128 at = (unsigned __int128)key * READ_ONCE(hint->scale);
 	u64 i = (u64)(at >> 64) - READ_ONCE(hint->skip), word, before, part, place;
 	const u64 *step = READ_ONCE(hint->word);
 
@@ -410,6 +343,21 @@ static __always_inline void hint_predict_all(unsigned int n, const u64 *key, siz
  * it, and correct the words near key. */
 void lath_hint_learn(struct tree *tree, u64 key, const struct node *leaf, u64 low, u64 last);
 
+#ifdef __KERNEL__
+static inline void hint_missed(struct tree *tree, u64 key, struct node *leaf, u64 lockword)
+{
+}
+
+static inline void hint_tick(struct tree *tree, bool may_allocate)
+{
+}
+
+#define lath_hint_consider(tree) ((void)(tree))
+#define lath_hint_build(tree) ((void)(tree))
+#define lath_hint_bytes(tree) ((void)(tree), 0)
+#define lath_hint_trim(tree) ((void)(tree))
+#define lath_hint_fini(tree) ((void)(tree))
+#else
 /* A search found the leaf by a descent, not by the table. */
 static __always_inline void hint_missed(struct tree *tree, u64 key, struct node *leaf, u64 lockword)
 {
