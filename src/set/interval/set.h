@@ -66,12 +66,6 @@ static inline u64 class_least(unsigned int class)
 	return class ? 1ull << (class - 1) * CLASS_BITS : 0;
 }
 
-static inline u64 class_most(unsigned int class)
-{
-	LATH_ASSERT(class < CLASSES);
-	return class * CLASS_BITS < 64 ? (1ull << class * CLASS_BITS) - 1 : KEY_MAX;
-}
-
 /* Returns a tree of a class, or NULL: there is none yet. */
 static inline struct tree *class_tree(struct set *set, unsigned int class, unsigned int place)
 {

@@ -103,7 +103,7 @@ static u64 word_of(const struct tree *tree, const struct leaf_at *f, u64 step, u
 	begin = min(begin, (s64)HINT_ORIGIN) * (1 << HINT_PARTS) + (s64)hint_part(f->low, shift);
 	begin = max(begin, (s64)-HINT_ORIGIN) + HINT_ORIGIN;
 	begin = min(begin, (s64)HINT_PLACE_MAX);
-	dense = ((u64)tree->leaf_fill << HINT_DENSE) / (parts(f->last - f->low, shift) + 1);
+	dense = ((u64)tree->leaf_fill << HINT_DENSE) / (parts(f->last - f->low, shift) | 1);
 	dense = min(dense, (u64)HINT_DENSE_MAX);
 	dense = max(dense, (u64)1);
 	return (u64)(uintptr_t)f->leaf >> 6 << 1 | dense << (1 + HINT_LEAF) |
