@@ -59,7 +59,7 @@ static inline unsigned int class_of(u64 span)
 	return (fls64(span) + CLASS_BITS - 1) / CLASS_BITS;
 }
 
-/* The shortest and the longest span of a class. */
+/* The shortest span of a class. */
 static inline u64 class_least(unsigned int class)
 {
 	LATH_ASSERT(class < CLASSES);
