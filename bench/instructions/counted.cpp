@@ -134,12 +134,14 @@ COUNTED(lathwork_free_alloc) {
 }
 COUNTED(lathwork_store_set) {
     for (word i = 0; i < COUNT; i++)
-        found += static_cast<word>(lath_store_set(store, lath_key_number(keys[i]), "0123456789abcdef", 16));
+        found += static_cast<word>(
+            lath_store_set(store, lath_key_number(keys[i]), "0123456789abcdef", 16));
 }
 COUNTED(lathwork_store_get) {
     char value[64];
     for (word i = 0; i < COUNT; i++)
-        found += static_cast<word>(lath_store_get(store, lath_key_number(keys[mixed(i)]), value, sizeof(value)));
+        found += static_cast<word>(
+            lath_store_get(store, lath_key_number(keys[mixed(i)]), value, sizeof(value)));
 }
 
 #ifdef LATH_SUBJECT_ABSL
@@ -233,6 +235,7 @@ int main() {
     count_judy_get();
     count_judy_erase();
 #endif
-    std::printf("%llu calls each, %llx\n", static_cast<unsigned long long>(COUNT), static_cast<unsigned long long>(found));
+    std::printf("%llu calls each, %llx\n", static_cast<unsigned long long>(COUNT),
+                static_cast<unsigned long long>(found));
     std::_Exit(0);
 }

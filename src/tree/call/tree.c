@@ -50,6 +50,16 @@ int lath_config_read(struct lath_config *to, const struct lath_config *from, boo
 	return 0;
 }
 
+static void init_locks(struct tree *tree)
+{
+	lath_spin_init_any(&tree->root_lock, any_context(tree));
+	lath_spin_init_any(&tree->count_lock, any_context(tree));
+	lath_spin_init_any(&tree->trim_lock, any_context(tree));
+#ifndef __KERNEL__
+	lath_spin_init(&tree->hint_lock);
+#endif
+}
+
 static void apply_config(struct tree *tree, const struct lath_config *config, bool wide)
 {
 	unsigned int flags = config->flags, most = MOST_STRIPES;
@@ -93,12 +103,7 @@ static void apply_config(struct tree *tree, const struct lath_config *config, bo
 	if (any_context(tree) && !config->allocator)
 		lath_any_allocator(&tree->allocator, config->gfp);
 #endif
-	lath_spin_init_any(&tree->root_lock, any_context(tree));
-	lath_spin_init_any(&tree->count_lock, any_context(tree));
-	lath_spin_init_any(&tree->trim_lock, any_context(tree));
-#ifndef __KERNEL__
-	lath_spin_init(&tree->hint_lock);
-#endif
+	init_locks(tree);
 }
 
 int lath_tree_init(struct lath_index *index, const struct lath_config *config, bool wide)

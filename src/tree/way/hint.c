@@ -546,7 +546,7 @@ static void publish(struct making *m, bool made)
 			discard_before(tree, hint);
 	}
 	WRITE_ONCE(tree->hint_misses, 0);
-	/* so many misled searches cost what a pass does */
+	/* as many misled searches cost as much as a pass */
 	WRITE_ONCE(tree->hint_limit, max((u64)hint->leaves, (u64)LATH_HINT_MISSES));
 	m->running = false;
 }
