@@ -123,9 +123,9 @@ struct key_code<K> {
     static constexpr unsigned bits = 8 * sizeof(K);
     static constexpr number sign = number{1} << (bits - 1);
     static constexpr std::uint64_t encode(K key) {
-        const auto word = std::bit_cast<number>(key + K{0}); // not -0.0
-        if ((word & ~sign) > std::bit_cast<number>(std::numeric_limits<K>::infinity())) // NaN
+        if (!(key <= std::numeric_limits<K>::infinity())) // NaN
             return static_cast<number>(-1);
+        const auto word = std::bit_cast<number>(key + K{0}); // not -0.0
         return word & sign ? static_cast<number>(~word) : word | sign;
     }
     static constexpr K decode(std::uint64_t code) {
