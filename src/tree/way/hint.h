@@ -87,7 +87,7 @@ struct hint {
 /* The table, or NULL while there is none. */
 static __always_inline const struct hint *hint_of(const struct tree *tree)
 {
-#ifdef __KERNEL__
+#if defined(__KERNEL__) || defined(__wasm__) /* the book's page "An index at work" */
 	return NULL;
 #else
 	return smp_load_acquire(&tree->hint); /* pairs with the store in hint.c publish */
