@@ -105,7 +105,7 @@ done
 
 forms=() # and the exit code of a program of tapes: 64 and the form
 case $kind in
-arm64) forms=(scalar:64 neon:67) ;;
+arm64) forms=(scalar:64 neon:66) ;;
 qemu64) forms=(scalar:64) ;;
 esac
 if ((${#forms[@]})); then

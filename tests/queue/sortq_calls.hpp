@@ -31,7 +31,7 @@ struct sortq_setup : any_setup {
         static constexpr unsigned sizes[] = {1, 2, 5, 10, 40, 64, 65, 300, 2048, 2049, 2600};
         const unsigned form = from.byte();
         config.engine = form % 5 == 4 ? LATH_SORTQ_FIFO : LATH_SORTQ_HYBRID;
-        config.simd = form % 5 == 4 ? LATH_SIMD_BEST : static_cast<lath_simd>(form % 5);
+        config.simd = static_cast<lath_simd>(form % 3);
         config.flags = from.byte() % 16;
         wide = form / 5 % 4 == 0;
         requests = from.pick(sizes);

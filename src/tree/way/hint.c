@@ -665,17 +665,17 @@ static void *next_array(struct tree *tree, struct hint *hint, unsigned int *n, b
  * yet, or another thread maintains the table. */
 static bool add_array(struct tree *tree, struct hint *hint, u64 words, bool now)
 {
-	unsigned int n = 1, before = READ_ONCE(hint->arrays);
+	unsigned int n = 1;
 	u64 *fresh = NULL;
 
 	if (!lath_spin_trylock(&tree->hint_lock))
 		return false;
 	while (n < HINT_ARRAYS && words_in(n) < words)
 		n++;
-	if (n > before)
+	if (n > hint->arrays)
 		do
 			fresh = next_array(tree, hint, &n, now);
-		while (!fresh && !making_of(hint)->coming && --n > before);
+		while (!fresh && !making_of(hint)->coming && --n > hint->arrays);
 	if (fresh) {
 		WRITE_ONCE(hint->kept, hint->kept + in_memory(hint));
 		hint->memory[n - 1] = fresh;
