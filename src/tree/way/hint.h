@@ -87,9 +87,12 @@ struct hint {
 /* The table, or NULL while there is none. */
 static __always_inline const struct hint *hint_of(const struct tree *tree)
 {
-#if defined(__KERNEL__) || defined(__wasm__) /* the book's page "An index at work" */
+#ifdef __KERNEL__
 	return NULL;
 #else
+#ifdef __wasm__ /* the book's page "An index at work" */
+	return NULL;
+#endif
 	return smp_load_acquire(&tree->hint); /* pairs with the store in hint.c publish */
 #endif
 }
