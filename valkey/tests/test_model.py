@@ -442,11 +442,6 @@ class Waiting(RuleBasedStateMachine):
         self.here, self.there = self.there, self.here
         self.settle("k", "l")
 
-    @rule(ms=st.integers(1, 40), mode=st.sampled_from(["WRITE", "ALL"]))
-    def pause(self, ms, mode):
-        """What comes meanwhile is answered later."""
-        self.server("CLIENT", "PAUSE", ms, mode)
-
     @rule(data=st.data(), how=st.sampled_from(["TIMEOUT", "ERROR", "KILL", "leave"]))
     def leave(self, data, how):
         """A client is given up."""
