@@ -44,6 +44,9 @@ def main():
     asked = parser.parse_args()
     if not shutil.which("valgrind"):
         sys.exit("instructions: valgrind is not installed")
+    if "avx2" not in pathlib.Path("/proc/cpuinfo").read_text():
+        print("skipped: instructions: this processor has no AVX2")
+        sys.exit(77)
     found = counts(asked.program)
     subjects = sorted({s for s, _ in found}, key=lambda s: (s != "lathwork", s))
     print("instructions / conditional branches / mispredicted ones per call")
