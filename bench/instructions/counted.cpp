@@ -5,7 +5,6 @@
 #include <lathwork/index.h>
 #include <lathwork/interval.h>
 #include <lathwork/range_lock.h>
-#include <lathwork/small.h>
 #include <lathwork/space.h>
 #include <lathwork/store.h>
 
