@@ -7,12 +7,12 @@
  *                                256, for n of 64 pairs; returns how many are equal to the one
  *                                before. Writes up to 15 bytes more. SSE2
  *   lath_words_up(dst, src, n)   moves n words from src up to dst; the areas overlap
- *   lath_bytes_up(head, i, n)    moves n of 64 bytes up by one, from byte i on; the byte in front of
- *                                the 64 may be read
+ *   lath_bytes_up(head, i, n)    moves n of 64 bytes up by one, from byte i on; the byte in front
+ *                                of the 64 may be read
  *
- * The last two make room for an entry: memmove branches on its size several times, and the processor
- * mispredicts half of these branches. Here one or two branches remain for words and none for bytes.
- * Used if lath_have_avx2.
+ * The last two make room for an entry: memmove branches on its size several times, and the
+ * processor mispredicts half of these branches. Here one or two branches remain for words and none
+ * for bytes. Used if lath_have_avx2.
  */
 #ifndef LATH_ARCH_MOVE_H
 #define LATH_ARCH_MOVE_H

@@ -4,7 +4,7 @@
  *
  *   lath_heads_equal(head, h)        mask of those of 64 ascending bytes that are equal to h
  *   lath_heads_not_below(head, h)    of those that are not below h
- *   lath_bytes_match(bytes, b)       masks of 64 bytes in any order: those below b, those equal to it
+ *   lath_bytes_match(bytes, b)       masks of 64 bytes in any order: those below b, those equal
  *   lath_heads_floor(head, h, live)  the last one of the bytes in `live` that is not above h
  *   lath_inner_floor(pivot, n, key)  how many of an inner node's n separators are not above key
  *   lath_count_bits(mask)            how many bits are set
@@ -200,8 +200,8 @@ static __always_inline long lath_heads_floor_c(const u8 *head, u8 h, u64 live, u
 }
 
 #ifdef LATH_X86_VECTORS
-/* Compares all heads with h, in both halves; the mask goes to a general register. `compare` gets the
- * bytes that it shall find into ymm1 and ymm2; ymm0 has h in each byte. */
+/* Compares all heads with h, in both halves; the mask goes to a general register. `compare` gets
+ * the bytes that it shall find into ymm1 and ymm2; ymm0 has h in each byte. */
 #define LATH_AVX2_COMPARE(compare, head, h)                                                        \
 	({                                                                                         \
 		u64 _mask, _high;                                                                  \

@@ -41,9 +41,10 @@ static __always_inline void locate_all(struct tree *tree, unsigned int n, const 
 	unsigned int i;
 
 	LATH_ASSERT(n && n <= BATCH_GROUP);
-	memset(leaf, 0, n * sizeof(*leaf));
-	if (!hint)
+	if (!hint) {
+		memset(leaf, 0, n * sizeof(*leaf));
 		return;
+	}
 	hint_begin_all(hint, n, key, stride, at);
 	hint_predict_all(n, key, stride, at, leaf);
 	for (i = 0; i < n; i++) {

@@ -431,7 +431,7 @@ static __always_inline bool form_simple(union node_form form)
 	return !(form.word & others.word);
 }
 
-/* Returns the live entries that have the head of key. Only where there are vectors (lath_vectors). */
+/* Returns the live entries that have the head of key. Only where lath_vectors(). */
 static __always_inline u64 node_equal(const struct node *node, union node_form form, u64 key)
 {
 	u8 h = node_head(READ_ONCE(node->base), form.shift & 63, key);
@@ -518,21 +518,19 @@ unsigned int lath_node_rank_tied(const struct node *node, u64 key);
 
 /*
  * Returns the rank of key: the number of entries, live or erased, with a lower key. Entries with
- * equal heads are adjacent and follow those with lower ones; behind all there are heads of 255. In a
- * node that is being changed the result may be wrong, but never points outside the node.
+ * equal heads are adjacent and follow those with lower ones; behind all there are heads of 255. In
+ * a node that is being changed the result may be wrong, but never points outside the node.
  */
 static __always_inline unsigned int node_rank(const struct node *node, u64 key)
 {
-	unsigned int from;
+	unsigned int used = READ_ONCE(node->used), from;
 
 	if (unlikely(node_pivoted(node)))
 		return lath_node_rank_tied(node, key);
 	from = lath_prefix(~lath_heads_not_below(node->head, node_head_of(node, key)));
-	from = min(from, READ_ONCE(node->used));
 	/* the first of those that share its head, if there are any, is not below key either */
-	if (from >= NODE_CAP || from == READ_ONCE(node->used) ||
-	    likely(node_key(node, from) >= key))
-		return from;
+	if (from >= used || likely(node_key(node, from) >= key))
+		return min(from, used);
 	return lath_node_rank_tied(node, key);
 }
 

@@ -69,8 +69,8 @@ static inline void finger_skip(const struct tree *tree)
 {
 }
 #else
-/* After this many misses in a row fingers are not tried until a descent ends at one: calls at
- * random places would only pay for them. */
+/* After this many misses in a row fingers are not tried until a leaf is found twice (finger_see):
+ * calls at random places would only pay for them. */
 #define FINGER_TRUST 8
 
 struct fingers {

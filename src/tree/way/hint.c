@@ -43,6 +43,11 @@ static u64 words_in(unsigned int n)
 	return n ? 1ull << (HINT_FIRST + n - 1) : 0;
 }
 
+static size_t array_bytes(unsigned int n)
+{
+	return words_in(n) * sizeof(u64);
+}
+
 /* Words of the last array. */
 static u64 capacity(const struct hint *hint)
 {
@@ -61,7 +66,7 @@ static u64 in_memory(const struct hint *hint)
  * again. Returns whether it takes it. */
 static bool discard(struct tree *tree, const struct hint *hint, unsigned int n)
 {
-	return lath_tree_block_discard(tree, hint->memory[n - 1], words_in(n) * sizeof(u64));
+	return lath_tree_block_discard(tree, hint->memory[n - 1], array_bytes(n));
 }
 
 /* The same for all arrays but the last. Under tree->hint_lock. */
@@ -580,11 +585,6 @@ static bool make_some(struct tree *tree, struct hint *hint)
 /* ---- memory: only from calls that may allocate, with no lock held but tree->hint_lock, which
  * other threads only try ---- */
 
-static size_t array_bytes(unsigned int n)
-{
-	return words_in(n) * sizeof(u64);
-}
-
 /* Returns zeroed memory, or NULL. */
 static void *zeroed_memory(struct tree *tree, size_t size, enum lath_pages kind)
 {
@@ -699,6 +699,7 @@ static bool allocate(struct tree *tree, bool now)
 {
 	struct hint *hint;
 	bool missing;
+	u64 words;
 
 	if (!smp_load_acquire(&tree->hint_made)) /* pairs with allocate_table */
 		allocate_table(tree);
@@ -706,8 +707,9 @@ static bool allocate(struct tree *tree, bool now)
 	if (!hint)
 		return false;
 	missing = !capacity(hint) || capacity(hint) < READ_ONCE(hint->want);
-	if (capacity(hint) < wanted(tree, hint))
-		add_array(tree, hint, wanted(tree, hint), now);
+	words = wanted(tree, hint);
+	if (capacity(hint) < words)
+		add_array(tree, hint, words, now);
 	return missing && capacity(hint) >= READ_ONCE(hint->want);
 }
 

@@ -19,9 +19,9 @@
  * The table is made in place, or in a larger array; until it is complete it is not used. A thread
  * that began to use it before may read words of both, or write a word in a place that has another
  * meaning now. That misleads later searches at worst: every word leads to a leaf or to words of its
- * array. Only calls that may allocate get memory for it. Arrays stay until the tree ends, so looking
- * at them needs no read-side critical section; of those that are too small now the host has the
- * pages.
+ * array. Only calls that may allocate get memory for it. Arrays stay until the tree ends, so
+ * looking at them needs no read-side critical section; of those that are too small now the host has
+ * the pages.
  *
  * There is no table with LATH_NODE_EACH, in shared memory and in the kernel.
  */
@@ -31,8 +31,8 @@
 #include "tree/way/finger.h"
 #include "tree/way/descend.h"
 
-/* Leaves from which on a tree has a table: it would be a large part of a smaller one's memory. Tests
- * set it to 1. */
+/* Leaves from which on a tree has a table: it would be a large part of a smaller one's memory.
+ * Tests set it to 1. */
 extern unsigned int lath_hint_least;
 
 /* Words of the first array; each further one has twice as many. */
@@ -79,8 +79,8 @@ struct hint {
 	u64 want;	     /* words that the table would have liked to have */
 	unsigned int leaves; /* when it was made */
 	unsigned int arrays;
-	u64 touched; /* words of the last array that have memory, if the host has taken the rest; else 0 */
-	u64 kept; /* words of the other arrays that have memory */
+	u64 touched; /* words of the last array with memory, if the host has the rest; else 0 */
+	u64 kept;    /* words of the other arrays that have memory */
 	u64 *memory[HINT_ARRAYS];
 };
 
@@ -189,8 +189,8 @@ static __always_inline struct node *hint_leaf(u64 word)
 	return (struct node *)(uintptr_t)(word << (63 - HINT_LEAF) >> (63 - HINT_LEAF - 5));
 }
 
-/* The leaf of a word, and an address in the pair of a key in it that lies at `part` of the step, plus
- * HINT_ORIGIN. NULL: none. */
+/* The leaf of a word, and an address in the pair of a key in it that lies at `part` of the step,
+ * plus HINT_ORIGIN. NULL: none. */
 static __always_inline struct node *hint_read(u64 word, u64 part, const char **pair)
 {
 	u64 dense = word >> (1 + HINT_LEAF) & HINT_DENSE_MAX;
@@ -205,7 +205,7 @@ static __always_inline struct node *hint_read(u64 word, u64 part, const char **p
 	return leaf;
 }
 
-/* hint_read() for the step that a search ended in, and its word, unless the leaf before is the one. */
+/* hint_read() for the step that a search ended in: of its word, or of the one before. */
 static __always_inline struct node *hint_choose(const struct hint_step *at, u64 word, u64 key,
 						const char **pair)
 {
@@ -229,7 +229,7 @@ static __always_inline struct node *hint_predict(const struct hint *hint, u64 ke
 }
 
 /* The same for a key whose step in the first block has a leaf's word; else NULL. Which of two words
- * it is, the step's or the one before, is computed: every third time a branch would be mispredicted.
+ * it is, the step's or the one before, is computed: a branch would be mispredicted every third time.
  */
 static __always_inline struct node *hint_first(const struct hint *hint, u64 key, const char **pair)
 {
