@@ -104,8 +104,9 @@ private:
         return 3;
     }
 
-    // A range waits in its sleep when another one asks: then it comes first (R2), unless it waits
-    // for one that grows.
+    // A range waits in its sleep when another one asks: then it comes first, unless it waits for
+    // one that grows. One that leaves its lists, since its call fails, is before nobody: so what is
+    // seen counts when the call of the sleeper succeeds.
     void make(unsigned fiber, call c) {
         std::vector<call> asleep;
         for (unsigned g = 0; g < 3; g++)
@@ -114,21 +115,26 @@ private:
         const bool locks = !it_->at(c.slot).used;
         c.called = sched_now();
         asks_[fiber] = &c;
+        overtaken_[fiber] = false;
         calls::kind_at<calls::lock_calls>(c).make(*it_, c);
         asks_[fiber] = nullptr;
         c.returned = sched_now();
         made_[fiber].push_back(c);
         if (!locks || !it_->at(c.slot).used)
             return;
+        if (overtaken_[fiber])
+            sched_fail("a range that slept was overtaken", it_->locks(), nullptr);
         for (const call& before : asleep)
-            for (const call* now : asks_)
-                if (now && now->called == before.called && range_of(before).excludes(range_of(c)))
-                    sched_fail("a range that slept was overtaken", it_->locks(), nullptr);
+            for (unsigned g = 0; g < 3; g++)
+                if (asks_[g] && asks_[g]->called == before.called &&
+                    range_of(before).excludes(range_of(c)))
+                    overtaken_[g] = true;
         sched_point();
     }
 
     bool one_class_ = false;
     std::array<const call*, 3> asks_{}; // the call that each fiber makes
+    std::array<bool, 3> overtaken_{}; // by one that asked when it slept
 };
 
 } // namespace
