@@ -32,7 +32,7 @@ class Cluster:
     def start_server(self, kind, options):
         number, port, bus = self.proxy.listen()
         host = self.proxy.host(number)
-        server = Server(kind, host=host, port=free_port(55000), **options, **{
+        server = Server(kind, host=host, port=free_port(), **options, **{
             "bind-source-addr": host, "cluster-announce-port": port, "cluster-announce-bus-port": bus})
         self.proxy.connect(number, (port, bus), (server.port, server.port + 10000))
         self.servers.append(server)

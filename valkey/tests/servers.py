@@ -2,6 +2,7 @@
 """Starts and stops servers with the module, in their own directories. servers.py KIND MODULE [ARGUMENTS] becomes one."""
 import os
 import pathlib
+import secrets
 import shutil
 import signal
 import socket
@@ -61,13 +62,18 @@ def launcher(kind):
     return [str(script), program(kind)] if script.exists() else [program(kind)]
 
 
-def free_port(highest=65535):
-    """A port that nobody listens on. A server of a cluster also listens on the port 10,000 above: highest=55000."""
+def free_port():
+    """A port that nobody listens on, with the one 10,000 above, where a server of a cluster listens too. Both are below those
+    that the kernel gives to connections: none can take it before the server does, or while it starts again."""
     while True:
-        with socket.socket() as s:
-            s.bind(("127.0.0.1", 0))
-            if s.getsockname()[1] <= highest:
-                return s.getsockname()[1]
+        port = secrets.randbelow(12000) + 10000
+        try:
+            for number in (port, port + 10000):
+                with socket.socket() as s:
+                    s.bind(("127.0.0.1", number))
+            return port
+        except OSError:
+            pass
 
 
 class Server:

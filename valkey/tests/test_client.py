@@ -132,7 +132,7 @@ def test_an_asynchronous_client(server, protocol):
 
 def test_a_client_of_a_cluster(start):
     """redis-py's takes names with one dot alone."""
-    server = start(cluster_enabled="yes", port=servers.free_port(55000))
+    server = start(cluster_enabled="yes", port=servers.free_port())
     server("CLUSTER", "ADDSLOTSRANGE", 0, 16383)
     assert servers.wait_for(lambda: b"cluster_state:ok" in server("CLUSTER", "INFO"))
     client = redis.cluster.RedisCluster(host="127.0.0.1", port=server.port)

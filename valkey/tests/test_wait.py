@@ -406,7 +406,7 @@ def pair(start):
     """Two servers of a cluster; the first one has the slot of p. Returns both, the slot, and their names."""
     options = {"cluster-enabled": "yes", "cluster-node-timeout": 2000, "cluster-require-full-coverage": "no", "appendonly": "yes",
                "cluster-allow-replica-migration": "no"}
-    source, target = (start(port=free_port(55000), **options) for _ in range(2))
+    source, target = (start(port=free_port(), **options) for _ in range(2))
     slot, other = key_slot(b"p"), key_slot(b"text")
     source("CLUSTER", "ADDSLOTS", slot)
     target("CLUSTER", "ADDSLOTS", other)
