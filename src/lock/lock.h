@@ -26,7 +26,7 @@ struct hold {
 	u64 blockers;
 	u32 state; /* a futex */
 	u8 mode, cls;
-	u8 buckets : 2, grown : 1;
+	u8 buckets : 2, grown : 6;
 	u8 mark; /* by this search for a cycle; under the lock of the graph */
 	struct hold *next_wait, **wait_link, *path; /* the same */
 };
@@ -72,9 +72,15 @@ static inline unsigned int class_of(const struct locks *locks, u64 first, u64 la
 	return (fls64((last - first) >> locks->unit) + RANGE_CLASS_BITS - 1) / RANGE_CLASS_BITS;
 }
 
+/* A granule of the class has 2^this keys. */
+static inline unsigned int granule_bits(const struct locks *locks, unsigned int cls)
+{
+	return locks->unit + cls * RANGE_CLASS_BITS;
+}
+
 static inline u64 granule_of(const struct locks *locks, u64 key, unsigned int cls)
 {
-	unsigned int shift = locks->unit + cls * RANGE_CLASS_BITS;
+	unsigned int shift = granule_bits(locks, cls);
 
 	return shift < 64 ? key >> shift : 0;
 }
@@ -88,23 +94,29 @@ static inline struct bucket *bucket_of(const struct locks *locks, u64 granule, u
 	return &locks->bucket[(granule ^ hash >> 32) & locks->mask];
 }
 
-/* Takes the bucket's lock and marks it as occupied. A full barrier: what the caller reads
- * afterwards was written by ranges that could not see the mark, or later. */
+/* Takes the bucket's lock, if its word is this one, and marks it as occupied. A full barrier: what
+ * the caller reads afterwards was written by ranges that could not see the mark, or later. */
+static __always_inline bool bucket_trylock(struct bucket *bucket, u64 word)
+{
+	lath_call_assert();
+	preempt_disable();
+	/* pairs with bucket_unlock */
+	if (unlikely(cmpxchg_acquire(&bucket->word, word, LOCKED | OCCUPIED) != word)) {
+		preempt_enable();
+		return false;
+	}
+	smp_mb__after_atomic(); /* pairs with bucket_trylock */
+	return true;
+}
+
+/* The same whatever its word is: waits until nobody holds the lock. */
 static inline void bucket_lock(struct bucket *bucket)
 {
 	unsigned int rounds = 0;
 	u64 word;
 
-	lath_call_assert();
-	preempt_disable();
-	for (;;) {
-		word = READ_ONCE(bucket->word);
-		if (!(word & LOCKED) && /* pairs with bucket_unlock */
-		    cmpxchg_acquire(&bucket->word, word, LOCKED | OCCUPIED) == word)
-			break;
+	while ((word = READ_ONCE(bucket->word)) & LOCKED || !bucket_trylock(bucket, word))
 		lath_spin_wait(&rounds);
-	}
-	smp_mb__after_atomic(); /* pairs with bucket_lock */
 }
 
 static inline bool bucket_locked(const struct bucket *bucket)
@@ -115,7 +127,7 @@ static inline bool bucket_locked(const struct bucket *bucket)
 static inline void bucket_unlock(struct bucket *bucket)
 {
 	LATH_ASSERT(bucket_locked(bucket));
-	/* pairs with bucket_lock */
+	/* pairs with bucket_trylock */
 	smp_store_release(&bucket->word, bucket->first ? OCCUPIED : 0);
 	preempt_enable();
 }

@@ -216,7 +216,7 @@ static int wait_for_turn(struct locks *locks, struct hold *hold, u64 deadline)
 /* ---- locking ---- */
 
 /* Makes the range one of its class, in no list yet, and selects its buckets. */
-static __always_inline void begin(struct locks *locks, struct hold *hold, struct bucket *bucket[2])
+static void begin(struct locks *locks, struct hold *hold, struct bucket *bucket[2])
 {
 	/* before the entry: who looks later knows of the class */
 	if (unlikely(!(READ_ONCE(locks->classes) >> hold->cls & 1)))
@@ -225,12 +225,12 @@ static __always_inline void begin(struct locks *locks, struct hold *hold, struct
 	hold->blockers = 0;
 	hold->state = AWAKE;
 	hold->probe.bucket = NULL;
-	hold->grown = false;
+	hold->grown = 0;
 	hold->mark = 0;
 }
 
 /* Enters the lists of its class, and counts who is before it. */
-static __always_inline void enter(struct locks *locks, struct hold *hold)
+static void enter(struct locks *locks, struct hold *hold)
 {
 	struct bucket *bucket[2];
 	unsigned int i;
@@ -400,8 +400,11 @@ static int lock(struct locks *locks, struct hold *hold, u64 deadline)
 	}
 }
 
-int lath_range_lock_for(struct lath_range_locks *l, struct lath_range_hold *h, u64 first, u64 last,
-			enum lath_range_mode mode, u64 nanoseconds, u64 owner)
+/* lath_range_lock_for() wherever its shortcut does not do. */
+static __attribute__((__noinline__)) int lock_for(struct lath_range_locks *l,
+						  struct lath_range_hold *h, u64 first, u64 last,
+						  enum lath_range_mode mode, u64 nanoseconds,
+						  u64 owner)
 {
 	u64 deadline = nanoseconds;
 	struct hold *hold = hold_of(h);
@@ -432,12 +435,88 @@ int lath_range_lock_for(struct lath_range_locks *l, struct lath_range_hold *h, u
 	return ret;
 }
 
-void lath_range_unlock(struct lath_range_locks *locks, struct lath_range_hold *hold)
+/* lath_range_unlock() wherever its shortcut does not do. */
+static __attribute__((__noinline__)) void unlock(struct hold *hold)
 {
-	lath_lockdep_unlocked(&locks_of(locks)->lockdep, hold_of(hold)->owner == lath_thread_id());
 	lath_call_enter();
-	leave(hold_of(hold));
+	leave(hold);
 	lath_call_exit();
+}
+
+/* Stands in for lock() where the range has one bucket, which is empty, and its class is the only
+ * one: then nothing can be in its way. */
+int lath_range_lock_for(struct lath_range_locks *l, struct lath_range_hold *h, u64 first, u64 last,
+			enum lath_range_mode mode, u64 nanoseconds, u64 owner)
+{
+	struct locks *locks = locks_of(l);
+	struct hold *hold = hold_of(h);
+	unsigned int cls = class_of(locks, first, last), shift = granule_bits(locks, cls);
+	struct bucket *bucket;
+	u64 id;
+
+	/* last < first: more than 2^63 keys */
+	if (unlikely(READ_ONCE(locks->classes) != 1ull << cls || shift > 63 ||
+		     first >> shift != last >> shift || (unsigned int)mode > LATH_EXCLUSIVE_RANGE))
+		goto other;
+	bucket = bucket_of(locks, first >> shift, cls);
+	if (unlikely(READ_ONCE(bucket->word)))
+		goto other;
+	id = owner ? owner : lath_known_thread();
+	if (unlikely(!id || !lath_call_try_enter()))
+		goto other;
+	hold->first = first;
+	hold->last = last;
+	hold->owner = id;
+	hold->mode = (u8)mode;
+	hold->cls = (u8)cls;
+	hold->buckets = 1;
+	hold->grown = 0;
+	hold->mark = 0;
+	hold->blockers = 0;
+	hold->state = AWAKE;
+	hold->probe.bucket = NULL;
+	hold->own[0] = (struct entry){ .link = &bucket->first, .hold = hold, .bucket = bucket };
+	if (unlikely(!bucket_trylock(bucket, 0))) {
+		lath_call_exit();
+		goto other;
+	}
+	bucket->first = &hold->own[0];
+	bucket->end = &hold->own[0].next;
+	bucket_unlock(bucket);
+	lath_call_exit();
+	if (unlikely(READ_ONCE(locks->classes) != 1ull << cls)) {
+		unlock(hold);
+		goto other;
+	}
+	lath_lockdep_locked(&locks->lockdep, id == lath_thread_id(), mode == LATH_SHARED_RANGE,
+			    nanoseconds != 0);
+	return 0;
+other:
+	return lock_for(l, h, first, last, mode, nanoseconds, owner);
+}
+
+void lath_range_unlock(struct lath_range_locks *l, struct lath_range_hold *h)
+{
+	struct hold *hold = hold_of(h);
+	struct entry *entry = &hold->own[0];
+	struct bucket *bucket = entry->bucket;
+
+	lath_lockdep_unlocked(&locks_of(l)->lockdep, hold->owner == lath_thread_id());
+	/* in one list, in which it was the last that came */
+	if (likely(hold->buckets == 1 && READ_ONCE(bucket->word) == OCCUPIED &&
+		   lath_call_try_enter())) {
+		if (likely(bucket_trylock(bucket, OCCUPIED))) {
+			if (likely(!entry->next)) {
+				entry_remove(entry);
+				bucket_unlock(bucket);
+				lath_call_exit();
+				return;
+			}
+			bucket_unlock(bucket);
+		}
+		lath_call_exit();
+	}
+	unlock(hold);
 }
 
 /* ---- changing what is held ---- */
@@ -486,7 +565,7 @@ static void enter_in_front(struct locks *locks, struct hold *hold)
 	unsigned int i;
 
 	begin(locks, hold, bucket);
-	hold->grown = true;
+	hold->grown = 1;
 	for (i = 0; i < hold->buckets; i++)
 		bucket_lock(bucket[i]);
 	for (i = 0; i < hold->buckets; i++) {

@@ -85,6 +85,7 @@ static inline void lath_sleep(u32 *word, u32 value, u64 nanoseconds)
 #define lath_thread_prepare() 0
 
 #define lath_thread_id() ((u64)current->pid)
+#define lath_known_thread() lath_thread_id()
 #define lath_fetch_clear(p) xchg_relaxed(p, 0)
 
 #define lath_processors() nr_cpu_ids
@@ -364,6 +365,7 @@ static inline void *lath_block_alloc(size_t size)
 
 /* and do not fork. */
 #define lath_call_enter() ((void)0)
+#define lath_call_try_enter() true
 #define lath_call_exit() ((void)0)
 #define lath_call_assert() ((void)0)
 

@@ -44,16 +44,3 @@ void lath_nap(unsigned int times)
 	else
 		lath_rest(times < 256 ? 50000 : 1000000);
 }
-
-u64 lath_thread_id(void)
-{
-	static LATH_TLS u64 id;
-	static LATH_TLS u64 generation;
-
-	/* in the child of a fork the thread has another number */
-	if (unlikely(generation != lath_generation)) {
-		id = (u64)syscall(SYS_gettid);
-		generation = lath_generation;
-	}
-	return id;
-}

@@ -305,6 +305,12 @@ void lath_call_look(void)
 	}
 }
 
+u64 lath_thread_ask_id(void)
+{
+	lath_self.id = (u64)syscall(SYS_gettid);
+	return lath_self.id;
+}
+
 bool lath_others_in_calls(bool reclaiming)
 {
 	struct lath_thread *thread;
@@ -376,6 +382,7 @@ static void after_fork_in_child(void)
 	if (lath_self.registered)
 		link_self();
 	lath_generation++;
+	lath_self.id = 0; /* it has another number here */
 	/* refused: the thread is the only one, and knows */
 	membarriers = membarriers && !membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
 	WRITE_ONCE(lath_self.slow, !membarriers);

@@ -29,6 +29,7 @@ struct lath_thread {
 	u32 slow;  /* not registered, or no membarrier(): fences are needed; see lose_membarriers */
 	u32 nesting; /* nesting depth of read-side critical sections */
 	u64 section; /* the grace period in which the section began; 0: in none */
+	u64 id;	     /* the kernel's number of the thread; 0: not asked yet */
 	struct lath_thread *next, **link; /* of the registry, under its lock */
 	u32 ends;			  /* how often the thread's end has removed the record */
 	bool registered;
@@ -47,9 +48,26 @@ extern LATH_TLS struct lath_thread lath_self __attribute__((aligned(64)));
  * be. */
 void lath_call_look(void);
 
+/* The slow part of lath_thread_id(). */
+u64 lath_thread_ask_id(void);
+
 /* Registers the calling thread if it is not: what makes a structure does so first, since it can
  * return the error. 0 | -ENOMEM: the process has no memory or no thread-specific key left. */
 int lath_thread_prepare(void);
+
+/* lath_thread_id(), or 0 if that would be the thread's first call of it. */
+static inline u64 lath_known_thread(void)
+{
+	return lath_self.id;
+}
+
+/* Returns the number of the calling thread, as the system's tools show it. */
+static inline u64 lath_thread_id(void)
+{
+	u64 id = lath_self.id;
+
+	return likely(id) ? id : lath_thread_ask_id();
+}
 
 /* Did the thread find a lock held lately, although it had waited for it? See crowd.c. */
 static inline bool lath_crowded(void)
@@ -65,6 +83,20 @@ static inline void lath_call_enter(void)
 	barrier(); /* pairs with lath_fence_threads in before_fork */
 	if (unlikely(READ_ONCE(lath_self.stop)) && !calls)
 		lath_call_look();
+}
+
+/* The same in code that goes another way where lath_call_look() would be called: returns false, and
+ * is in no call. */
+static inline bool lath_call_try_enter(void)
+{
+	u32 calls = lath_self.calls;
+
+	WRITE_ONCE(lath_self.calls, calls + 1);
+	barrier(); /* pairs with lath_fence_threads in before_fork */
+	if (likely(!READ_ONCE(lath_self.stop)))
+		return true;
+	WRITE_ONCE(lath_self.calls, calls);
+	return false;
 }
 
 static inline void lath_call_exit(void)

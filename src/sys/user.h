@@ -195,8 +195,6 @@ void lath_rest(u64 nanoseconds);
 void lath_nap(unsigned int times);
 /* Returns nanoseconds since some moment, the same for all threads. */
 u64 lath_now(void);
-/* Returns the number of the calling thread, as the system's tools show it. */
-u64 lath_thread_id(void);
 
 /* Spends about this many nanoseconds without looking at shared memory. */
 void lath_pause(unsigned int ns);

@@ -115,6 +115,7 @@ static inline u64 lath_thread_id(void)
 {
 	return genmc_thread + 1;
 }
+#define lath_known_thread() lath_thread_id()
 
 static inline unsigned int lath_processors(void)
 {
@@ -160,6 +161,8 @@ void genmc_sleep(const u32 *word, u32 value);
 static inline void lath_call_enter(void)
 {
 }
+
+#define lath_call_try_enter() true
 
 static inline void lath_call_exit(void)
 {

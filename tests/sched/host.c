@@ -111,9 +111,10 @@ int lath_thread_prepare(void)
 	return 0;
 }
 
-u64 lath_thread_id(void)
+u64 lath_thread_ask_id(void)
 {
-	return (u64)(sched_self() + 2);
+	lath_self.id = (u64)(sched_self() + 2);
+	return lath_self.id;
 }
 
 void lath_rest(u64 nanoseconds)
