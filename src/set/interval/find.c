@@ -67,33 +67,13 @@ struct position {
 
 #define BEGIN ((struct position){ 0, 0, 0 })
 
-/* Prefetch where the search begins in each tree that has hints; trees without hints are small. */
-static void prefetch_classes(struct set *set, const struct want *want)
-{
-	u64 used = READ_ONCE(set->used), rest;
-	struct wide_query query;
-
-	for (rest = used; rest; rest &= rest - 1) {
-		struct tree *tree = class_tree(set, __ffs64(rest), 0);
-
-		if (tree && READ_ONCE(tree->hint) && query_class(set, __ffs64(rest), want, &query))
-			lath_wide_prefetch_hint(tree, query.from);
-	}
-	for (rest = used; rest; rest &= rest - 1) {
-		struct tree *tree = class_tree(set, __ffs64(rest), 0);
-
-		if (tree && READ_ONCE(tree->hint) && query_class(set, __ffs64(rest), want, &query))
-			lath_wide_prefetch(tree, &query);
-	}
-}
-
 static size_t scan_place(struct set *set, struct tree *tree, const struct wide_query *query,
 			 struct lath_item *found, size_t max, struct position *at)
 {
 	/* the last tree of a class has lists: the third and further intervals with one first key */
 	if (at->place % PLACES == PLACES - 1)
 		return lath_interval_list_scan(tree, query, found, max, &at->from, &at->order);
-	return lath_wide_scan(tree, query, found, max, set->behind, &at->from);
+	return lath_wide_scan(tree, query, NULL, found, max, set->behind, &at->from);
 }
 
 /* Count what the query finds in a tree with ranks. What begins less than the shortest span of the
@@ -115,12 +95,24 @@ static size_t count_place(struct set *set, struct tree *tree, struct wide_query 
 	return n + scan_place(set, tree, &query, NULL, ~(size_t)0, at);
 }
 
-/* Search one tree. Returns as lath_wide_scan(). */
-static size_t search_place(struct set *set, struct tree *tree, const struct want *want,
-			   struct lath_item *found, size_t max, struct position *at)
+/* What a search knows of the first tree of a class before it goes there. */
+struct begin {
+	struct tree *tree; /* NULL: nothing */
+	struct wide_query query;
+	struct node *leaf; /* where the scan probably begins, or NULL */
+};
+
+/* Search one tree; `begin` or NULL: what is known of it. Returns as lath_wide_scan(). */
+static __always_inline size_t search_place(struct set *set, struct tree *tree,
+					   const struct want *want, const struct begin *begin,
+					   struct lath_item *found, size_t max, struct position *at)
 {
 	struct wide_query query;
 
+	/* most searches end where they begin */
+	if (begin && found && !at->from)
+		return lath_wide_scan(tree, &begin->query, begin->leaf, found, max, set->behind,
+				      &at->from);
 	if (!query_class(set, at->place / PLACES, want, &query))
 		return 0;
 	/* a search that stopped in this tree goes on there */
@@ -133,11 +125,35 @@ static size_t search_place(struct set *set, struct tree *tree, const struct want
 	return scan_place(set, tree, &query, found, max, at);
 }
 
+/* Prefetch where a search begins in the first tree of each class that may have something: these are
+ * cache misses that overlap. Returns the bits of these classes' first trees. */
+static u64 prefetch_classes(struct set *set, const struct want *want, struct begin begin[CLASSES])
+{
+	u64 some = 0, rest;
+	unsigned int class;
+
+	for (rest = READ_ONCE(set->used) & FIRST_PLACES; rest; rest &= rest - 1) {
+		class = __ffs64(rest) / PLACES;
+		begin[class].tree = class_tree(set, class, 0);
+		if (!begin[class].tree || !query_class(set, class, want, &begin[class].query))
+			continue;
+		some |= rest & -rest;
+		lath_wide_prefetch_hint(begin[class].tree, &begin[class].query);
+	}
+	for (rest = some; rest; rest &= rest - 1) {
+		class = __ffs64(rest) / PLACES;
+		begin[class].leaf = lath_wide_prefetch(begin[class].tree, &begin[class].query);
+	}
+	return some;
+}
+
 /* Find at most max intervals from *at on; found == NULL: count them. Returns their number. If it is
  * max, *at is where to go on. */
 static size_t search(struct set *set, const struct want *want, struct lath_item *found, size_t max,
 		     struct position *at)
 {
+	struct begin begin[CLASSES];
+	u64 known = 0, rest;
 	size_t n = 0;
 
 	if (!max)
@@ -145,21 +161,18 @@ static size_t search(struct set *set, const struct want *want, struct lath_item 
 	lath_reader_enter(set->rcu);
 	/* a search that goes on has used these lines before */
 	if (!at->place && !at->from)
-		prefetch_classes(set, want);
-	while (at->place < CLASSES * PLACES) {
-		u64 rest = READ_ONCE(set->used) >> at->place / PLACES;
+		known = prefetch_classes(set, want, begin);
+	while (at->place < CLASSES * PLACES && (rest = READ_ONCE(set->used) >> at->place)) {
 		struct tree *tree;
 
-		/* no tree in this class: go on with the next class that has one */
-		if (!(rest & 1)) {
-			u32 class = rest ? at->place / PLACES + __ffs64(rest) : CLASSES;
-
-			*at = (struct position){ .place = class * PLACES };
-			continue;
-		}
+		if (!(rest & 1)) /* the next tree that there is */
+			*at = (struct position){ .place = at->place + (u32)__ffs64(rest) };
 		tree = class_tree(set, at->place / PLACES, at->place % PLACES);
 		if (tree) {
-			n += search_place(set, tree, want, found ? found + n : NULL, max - n, at);
+			n += search_place(set, tree, want,
+					  known >> at->place & 1 ? &begin[at->place / PLACES]
+								 : NULL,
+					  found ? found + n : NULL, max - n, at);
 			LATH_ASSERT(n <= max);
 			/* full, and the tree may have more: *at says where */
 			if (n == max && (at->from || at->order))
@@ -286,7 +299,7 @@ static void nearest_after(struct set *set, u32 place, u64 point, struct nearest 
 	if (best->some)
 		want.first_high = point + min(best->distance - 1, KEY_MAX - point);
 	if (!tree || want.first_low > want.first_high ||
-	    !search_place(set, tree, &want, &item, 1, &at))
+	    !search_place(set, tree, &want, NULL, &item, 1, &at))
 		return;
 	LATH_ASSERT(item.key > point);
 	/* the others in the tree that begin after the point begin further away */
@@ -303,7 +316,7 @@ static void nearest_among(struct set *set, struct tree *tree, u32 place, u64 low
 	size_t n, i;
 
 	do {
-		n = search_place(set, tree, &want, item, ARRAY_SIZE(item), &at);
+		n = search_place(set, tree, &want, NULL, item, ARRAY_SIZE(item), &at);
 		for (i = 0; i < n; i++) {
 			u64 distance = point - (item[i].size - set->behind);
 

@@ -72,7 +72,7 @@ static struct tree *make_place(struct set *set, unsigned int class, unsigned int
 		index = *at;
 	} else {
 		/* first: who inserts into the tree finds it with the next search, too */
-		WRITE_ONCE(set->used, set->used | 1ull << class);
+		WRITE_ONCE(set->used, set->used | 1ull << (class * PLACES + place));
 		smp_store_release(at, index); /* pairs with class_tree */
 	}
 	lath_spin_unlock(&set->lock);
@@ -170,7 +170,6 @@ void lath_intervals_get_stats(struct lath_intervals *public, struct lath_interva
 	stats->bytes = sizeof(*public) + READ_ONCE(set->list_bytes);
 	stats->lists = lath_count_shown(&set->lists);
 	stats->items = stats->listed = lath_count_shown(&set->listed);
-	stats->classes = hweight64(READ_ONCE(set->used));
 	for (k = 0; k < CLASSES; k++) {
 		for (place = 0; place < PLACES; place++) {
 			struct tree *tree = class_tree(set, k, place);
@@ -178,6 +177,7 @@ void lath_intervals_get_stats(struct lath_intervals *public, struct lath_interva
 
 			if (!tree)
 				continue;
+			stats->classes += !place;
 			lath_index_get_stats((struct lath_index *)(void *)tree, &of);
 			stats->bytes += of.bytes + sizeof(struct lath_index);
 			/* an item of the last place is a list, whose intervals `listed` counts */
@@ -206,7 +206,7 @@ static int check_items(struct set *set, unsigned int class, unsigned int place, 
 			lath_reader_enter(set->rcu);
 			/* one at a time, by the call that searches use: what it cannot find is not
 			 * there for them */
-			found = lath_wide_scan(tree, &all, &item, 1, 0, &key);
+			found = lath_wide_scan(tree, &all, NULL, &item, 1, 0, &key);
 			lath_reader_exit(set->rcu);
 			if (found && (class_of(item.size - item.key) != class ||
 				      item.size - item.key > longest || item.size < item.key))

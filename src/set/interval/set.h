@@ -27,13 +27,16 @@
 #define CLASSES (64 / CLASS_BITS + 2)
 #define PLACES 3 /* of a class; the last one leads to lists */
 
+/* Of a mask of places: those of the first trees. */
+#define FIRST_PLACES (0x1249249249249249ull & lath_ones(CLASSES * PLACES))
+
 struct length_class {
 	struct lath_index *place[PLACES]; /* NULL until it is needed */
 	u64 longest;			  /* span; only grows */
 };
 
 struct set {
-	u64 used;   /* classes that have a tree, or are about to have one, as a mask */
+	u64 used;   /* bit class * PLACES + place: that tree is there, or is about to be */
 	u64 behind; /* 1: half-open, an end is behind the last key */
 	struct length_class class[CLASSES];
 	struct lath_config config;	 /* of the trees */
@@ -45,7 +48,7 @@ struct set {
 	u64 lists;
 	u64 listed;
 };
-_Static_assert(CLASSES < 64, "`used` is a mask");
+_Static_assert(CLASSES *PLACES <= 64, "`used` is a mask");
 _Static_assert(sizeof(struct set) <= sizeof(struct lath_intervals), "fits the public struct");
 _Static_assert(sizeof(struct lath_interval) == sizeof(struct lath_item), "scans copy either");
 
@@ -109,16 +112,18 @@ struct wide_query {
 	u64 low, high;
 };
 
-/* Prefetch the hint for key / what a scan reads, as far as hints tell where it is. */
-void lath_wide_prefetch_hint(struct tree *tree, u64 key);
-void lath_wide_prefetch(struct tree *tree, const struct wide_query *query);
+/* Prefetch the hint for query->from. */
+void lath_wide_prefetch_hint(struct tree *tree, const struct wide_query *query);
+/* Prefetch what a scan reads. Returns the leaf at which it probably begins, or NULL: no hint. */
+struct node *lath_wide_prefetch(struct tree *tree, const struct wide_query *query);
 /*
  * Copy at most max points, in order, as {key, key + word + behind, value}; found == NULL: count
- * them only. Returns their number; *next is behind the last key that was looked at if the number is
- * max. In a read-side critical section, no lock held; concurrently with anything.
+ * them only. `first`: what lath_wide_prefetch() returned for query->from, or NULL. Returns their
+ * number; *next is behind the last key that was looked at if the number is max. In a read-side
+ * critical section, no lock held; concurrently with anything.
  */
-size_t lath_wide_scan(struct tree *tree, const struct wide_query *query, struct lath_item *found,
-		      size_t max, u64 behind, u64 *next);
+size_t lath_wide_scan(struct tree *tree, const struct wide_query *query, struct node *first,
+		      struct lath_item *found, size_t max, u64 behind, u64 *next);
 
 /* ---- list.c: intervals that begin at one key. `tree` is the last place of a class ---- */
 

@@ -43,72 +43,75 @@ int lath_wide_erase(struct tree *tree, const struct lath_item *item)
 }
 
 #ifdef __KERNEL__
-void lath_wide_prefetch_hint(struct tree *tree, u64 key)
+void lath_wide_prefetch_hint(struct tree *tree, const struct wide_query *query)
 {
 }
 
-void lath_wide_prefetch(struct tree *tree, const struct wide_query *query)
+struct node *lath_wide_prefetch(struct tree *tree, const struct wide_query *query)
 {
+	return NULL;
 }
 #else
-void lath_wide_prefetch_hint(struct tree *tree, u64 key)
+/* A table of more steps, and its leaves, do not stay in the caches: misses are overlapped. */
+#define LARGE_HINT 4096
+
+void lath_wide_prefetch_hint(struct tree *tree, const struct wide_query *query)
 {
 	const struct hint *hint = hint_of(tree);
 	struct hint_step at;
 
-	if (!hint)
+	if (!hint || READ_ONCE(hint->steps) < LARGE_HINT)
 		return;
-	hint_begin(hint, key, &at);
+	hint_begin(hint, query->from, &at);
 	prefetch((const char *)&at.word[at.i]);
 }
 
-/* Prefetch the words of the entries about this one. */
-static void prefetch_words(const struct node *leaf, const char *pair)
+/* Returns the leaf that probably covers a key, with what a scan reads of it prefetched. */
+static __always_inline struct node *prefetch_at(const struct hint *hint, u64 key)
 {
-	const char *words = (const char *)leaf->size + (pair - (const char *)leaf->pair) / 2;
+	const char *pair, *words;
+	struct node *leaf = hint_first(hint, key, &pair);
 
+	if (unlikely(!leaf))
+		leaf = hint_predict(hint, key, &pair);
+	if (unlikely(!leaf))
+		return NULL;
+	prefetch_leaf(leaf, pair, FOR_READ);
+	words = (const char *)leaf->size + (pair - (const char *)leaf->pair) / 2;
 	prefetch(words - 32);
 	prefetch(words + 32);
+	return leaf;
 }
 
-void lath_wide_prefetch(struct tree *tree, const struct wide_query *query)
+struct node *lath_wide_prefetch(struct tree *tree, const struct wide_query *query)
 {
 	const struct hint *hint = hint_of(tree);
-	struct node *leaf, *last;
-	const char *pair;
 
 	if (!hint)
-		return;
-	leaf = hint_predict(hint, query->from, &pair);
-	if (leaf) {
-		prefetch_leaf(leaf, pair, FOR_READ);
-		prefetch_words(leaf, pair);
-	}
-	last = hint_predict(hint, query->to, &pair);
-	/* one leaf may hold both ends: it is prefetched once */
-	if (last && last != leaf)
-		prefetch_leaf(last, pair, FOR_READ);
-	if (last)
-		prefetch_words(last, pair);
+		return NULL;
+	if (READ_ONCE(hint->steps) >= LARGE_HINT)
+		prefetch_at(hint, query->to);
+	return prefetch_at(hint, query->from);
 }
 #endif
 
-/* The entries of a leaf that match, as a mask. `last`: the leaf's last key. */
-static u64 matching(const struct node *leaf, const struct wide_query *query, u64 from, u64 last)
+/* The entries of a leaf that match, as a mask. */
+static __always_inline u64 matching(const struct node *leaf, const struct wide_query *query,
+				    u64 from)
 {
 	u64 live = READ_ONCE(leaf->live) & lath_ones(NODE_CAP), match = 0;
 	u64 reach = query->high - query->low;
 
 	LATH_ASSERT(query->low <= query->high && !node_level(leaf));
-	/* the first and the last leaf may have entries outside of the query */
+	/* the first leaf may have entries before the query */
 	if (READ_ONCE(leaf->low) < from)
 		live &= ~lath_ones(node_rank(leaf, from));
-	if (last > query->to)
-		live &= lath_ones(node_rank(leaf, query->to + 1));
 	for (; live; live &= live - 1) {
 		unsigned int i = __ffs64(live);
-		u64 end = node_key(leaf, i) + node_side(leaf, i);
+		u64 key = node_key(leaf, i), end = key + node_side(leaf, i);
 
+		if (key > query->to)
+			break;
 		match |= (u64)(end - query->low <= reach) << i;
 	}
 	return match;
@@ -129,18 +132,20 @@ static size_t copy_matching(const struct node *leaf, u64 match, struct lath_item
 	return n;
 }
 
-size_t lath_wide_scan(struct tree *tree, const struct wide_query *query, struct lath_item *found,
-		      size_t max, u64 behind, u64 *next)
+size_t lath_wide_scan(struct tree *tree, const struct wide_query *query, struct node *first,
+		      struct lath_item *found, size_t max, u64 behind, u64 *next)
 {
 	u64 from = query->from, lockword;
-	struct node *leaf = lath_locate_far(tree, from, FOR_READ, &lockword);
+	struct node *leaf = first;
 	size_t n = 0;
 
+	if (!leaf || unlikely(!node_holds(leaf, from, &lockword)))
+		leaf = lath_locate_far(tree, from, FOR_READ, &lockword);
 	LATH_ASSERT(max && query->from <= query->to);
 	LATH_ASSERT(lath_reader_inside(tree->rcu));
 	for (;;) {
 		struct node *right = leaf_right(leaf);
-		u64 last = READ_ONCE(leaf->last), match = matching(leaf, query, from, last);
+		u64 last = READ_ONCE(leaf->last), match = matching(leaf, query, from);
 		size_t m = found ? copy_matching(leaf, match, found, n, max, behind)
 				 : n + lath_count_bits(match);
 
