@@ -158,7 +158,7 @@ class Index:
         levels = list(self.levels())
         items = sum(len(leaf.entries()) for leaf in levels[-1])
         room = sum(leaf.cap for leaf in levels[-1])
-        flags = [name for name in ("holes", "ranks") if self.tree.get(name, 1)] + ["gapped"] * (self.tree.get("group", 1) == 1)
+        flags = [name for name in ("holes", "ranks") if self.tree.get(name, 1)]
         counts = ", ".join(f"{number} {name}" for name, number in self.counts().items())
         return (f"{items} {'ranges' if self.ranges else 'points'}{''.join(', ' + f for f in flags)}; {len(levels)} "
                 f"level{'s' * (len(levels) > 1)}, {sum(map(len, levels[:-1]))} inner nodes, {len(levels[-1])} leaves, "

@@ -235,10 +235,6 @@ enum {
 	 * point to structs that each process has at that address, and are used in place, not
 	 * copied. `id` is set; an id is never used twice. */
 	LATH_SHARED = 1u << 4,
-	/* Gapped leaves: a full leaf is split in halves, and free positions are left between the
-	 * entries. Random inserts move few entries; about a fifth more memory. LATH_HOLES implies
-	 * it. */
-	LATH_GAPPED = 1u << 5,
 	/* The index counts: lath_index_rank(), lath_index_select(), lath_index_count_range(), and
 	 * lath_index_count() without a walk over the leaves. Inner nodes are half as large again,
 	 * 1 % of the index. Not with LATH_HOLES. */

@@ -83,8 +83,8 @@ __attribute__((aligned(64)))
 typedef void (*lath_interval_fn)(void *arg, const struct lath_interval *interval);
 
 /* Make an empty set. config may be NULL; its layout is LATH_RANGES, and of its flags
- * LATH_HUGE_PAGES, LATH_SMALL_PAGES, LATH_NODE_EACH, LATH_GAPPED and LATH_RANKS have their meaning
- * for each tree. 0 | -EINVAL | -ENOMEM */
+ * LATH_HUGE_PAGES, LATH_SMALL_PAGES, LATH_NODE_EACH and LATH_RANKS have their meaning for each
+ * tree. 0 | -EINVAL | -ENOMEM */
 LATH_API int lath_intervals_init(struct lath_intervals *set, enum lath_bounds bounds,
 				 const struct lath_config *config);
 /* End the set and free its memory. each, if not NULL, is called for every interval that is still

@@ -189,7 +189,7 @@ struct Index {
         lath_config config = index_config();
         lath_bytes_records records = {Record::key_at, nullptr, 0};
 
-        config.flags = LATH_RANKS | LATH_GAPPED;
+        config.flags = LATH_RANKS;
         if (is_text(kind)) {
             must(LATH_CORE(lath_bytes_init(&texts, &records, &config)), "lath_bytes_init");
         } else {

@@ -444,7 +444,7 @@ static __attribute__((__noinline__)) void unlock(struct hold *hold)
 }
 
 /* Stands in for lock() where the range has one bucket, which is empty, and its class is the only
- * one: then nothing can be in its way. */
+ * one: then nothing can be in its way. Keys in the wrong order are more than 2^63. */
 int lath_range_lock_for(struct lath_range_locks *l, struct lath_range_hold *h, u64 first, u64 last,
 			enum lath_range_mode mode, u64 nanoseconds, u64 owner)
 {
@@ -454,7 +454,6 @@ int lath_range_lock_for(struct lath_range_locks *l, struct lath_range_hold *h, u
 	struct bucket *bucket;
 	u64 id;
 
-	/* last < first: more than 2^63 keys */
 	if (unlikely(READ_ONCE(locks->classes) != 1ull << cls || shift > 63 ||
 		     first >> shift != last >> shift || (unsigned int)mode > LATH_EXCLUSIVE_RANGE))
 		goto other;

@@ -115,7 +115,7 @@ struct tree {
 	bool holes;    /* LATH_HOLES: nodes have summaries of the free space below them */
 	bool ranks;    /* LATH_RANKS: entries of inner nodes have counts */
 	bool asked;    /* someone has asked for ranks: leaves may be marked (tree/watch/rank.h) */
-	u8 group;      /* full leaves side by side that get one more leaf; 1 in a gapped tree */
+	u8 group;      /* full leaves side by side that get one more leaf; 1: halves() */
 	u8 leaf_fill;  /* positions that an average leaf uses, to predict where a key is */
 	u8 leaf_level; /* `level` of a leaf */
 	u8 leaf_side;  /* what the side column of leaves has (node.h): SIDE_WORD, or 0 with points;
@@ -300,8 +300,8 @@ static inline bool holds_ranges(const struct tree *tree)
 	return tree->leaf_level & NODE_SIZES;
 }
 
-/* Has the tree gaps between the entries of its leaves (LATH_GAPPED)? */
-static inline bool gapped(const struct tree *tree)
+/* Does a full leaf become two, without its siblings (LATH_HOLES)? */
+static inline bool halves(const struct tree *tree)
 {
 	return tree->group == 1;
 }

@@ -112,9 +112,6 @@ subject *subject_new(void)
 		return NULL;
 	}
 	s->trimmed = 0;
-#ifdef SUBJECT_SHARE
-	tree_of(&s->list)->gapped = false;
-#endif
 	return s;
 }
 

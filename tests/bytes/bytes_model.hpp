@@ -147,8 +147,7 @@ inline bytes_setup::bytes_setup(source& from) {
     descending = what / 2 % 2;
     ranks = what / 4 % 2;
     memory = what / 8 % 2;
-    config.flags = (what % 2 ? LATH_NODE_EACH : 0) | (ranks ? LATH_RANKS : 0) |
-                   (what / 16 % 2 ? LATH_GAPPED : 0);
+    config.flags = (what % 2 ? LATH_NODE_EACH : 0) | (ranks ? LATH_RANKS : 0);
     begin = form.begin;
     rest = form.rest;
     letters = form.letters;
@@ -162,8 +161,7 @@ inline void bytes_setup::share(source& from) {
     const bool versions = from.one_in(2);
     together = true;
     ranks = from.one_in(2);
-    config.flags = (from.one_in(2) ? LATH_NODE_EACH : 0) | (from.one_in(3) ? LATH_GAPPED : 0) |
-                   (ranks ? LATH_RANKS : 0);
+    config.flags = (from.one_in(2) ? LATH_NODE_EACH : 0) | (ranks ? LATH_RANKS : 0);
     while (known.size() < all) {
         byte_key key{beginnings[from.below(alike) + from.below(2)]};
         key.text += static_cast<char>('a' + from.below(versions ? 2 : 26));

@@ -335,7 +335,7 @@ static void clones(void)
 	clone_to_the_last_key();
 	clone_is_like(LATH_RANGES, 0, NULL);
 	clone_is_like(LATH_POINTS, LATH_SMALL_PAGES, NULL);
-	clone_is_like(LATH_POINTS, LATH_HUGE_PAGES | LATH_GAPPED, NULL);
+	clone_is_like(LATH_POINTS, LATH_HUGE_PAGES, NULL);
 	clone_is_like(LATH_RANGES, 0, &own);
 	clone_is_like(LATH_POINTS, LATH_NODE_EACH | LATH_SMALL_PAGES, &own);
 	clone_without_memory();

@@ -35,8 +35,7 @@ public:
             keys = domains[at];
             edge = at == domain_of_edges ? 75 : 2;
             const unsigned flags = from.byte(), more = from.byte();
-            config.flags =
-                (flags % 2 ? LATH_NODE_EACH : 0) | (flags / 2 % 4 == 3 ? LATH_GAPPED : 0);
+            config.flags = flags % 2 ? LATH_NODE_EACH : 0;
             config.flags |= more % 8 == 0   ? LATH_HUGE_PAGES
                             : more % 8 == 1 ? LATH_SMALL_PAGES
                             : more % 8 == 2 ? LATH_ANY_CONTEXT
@@ -61,8 +60,6 @@ public:
             const unsigned what = from.below(8);
             holes = what < 2 && !points;
             ranks = what == 2;
-            if (what == 3 || what == 4)
-                config.flags |= LATH_GAPPED;
             if (what >= 4)
                 words = what - 2;
             finish();

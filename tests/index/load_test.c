@@ -100,8 +100,7 @@ static void refills(void)
 {
 	static const u64 counts[] = { 0,   1,	2,   15,  16,  17,  63,	 64,   65,
 				      100, 128, 129, 192, 255, 256, 257, 1000, 6000 };
-	static const unsigned int flags[] = { 0, LATH_NODE_EACH, LATH_GAPPED, LATH_HOLES,
-					      LATH_RANKS };
+	static const unsigned int flags[] = { 0, LATH_NODE_EACH, LATH_HOLES, LATH_RANKS };
 	struct lath_config config = LATH_CONFIG_INIT;
 	size_t i, k;
 	int how;

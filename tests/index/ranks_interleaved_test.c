@@ -240,7 +240,7 @@ static void one_index(uint64_t seed)
 	state = seed * 0x9e3779b97f4a7c15ull;
 	universe = 16 + below(8) * below(80);
 	memset(&now, 0, sizeof(now));
-	config.flags = LATH_RANKS | (below(4) ? LATH_NODE_EACH : 0) | (below(4) ? 0 : LATH_GAPPED);
+	config.flags = LATH_RANKS | (below(4) ? LATH_NODE_EACH : 0);
 	config.allocator = &allocator;
 	failing.fail_at = 0;
 	if (lath_index_init(&list, &config)) {

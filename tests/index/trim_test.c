@@ -176,8 +176,8 @@ static void shrink(unsigned int flags, const struct lath_rcu *rcu)
 	begin(&fresh, LEFT, flags, rcu);
 	lath_index_get_stats(&fresh, &least);
 	fresh_table = lath_hint_bytes(tree_of(&fresh));
-	/* gapped leaves are merged less densely than inserts fill them */
-	CHECK(small.levels <= least.levels + (NODE_CAP < 64 || flags & (LATH_GAPPED | LATH_HOLES)),
+	/* leaves with gaps are merged less densely than inserts fill them */
+	CHECK(small.levels <= least.levels + (NODE_CAP < 64 || flags & LATH_HOLES),
 	      "%llu levels, %llu when fresh", (unsigned long long)small.levels,
 	      (unsigned long long)least.levels);
 	CHECK(small.bytes - table <= 2 * least.bytes + CHUNK,
@@ -228,8 +228,7 @@ int main(void)
 	lath_hint_least = 1;
 	shrink(0, &lath_rcu_auto);
 	shrink(LATH_HOLES, &lath_rcu_auto);
-	shrink(LATH_RANKS, &lath_rcu_auto);
-	shrink(LATH_GAPPED, &lath_rcu_single);
+	shrink(LATH_RANKS, &lath_rcu_single);
 	shrink(LATH_NODE_EACH, &lath_rcu_auto);
 	churn();
 	return faults != 0;

@@ -197,7 +197,6 @@ static void play(enum lath_layout layout, unsigned int flags)
 int main(void)
 {
 	play(LATH_POINTS, 0);
-	play(LATH_POINTS, LATH_GAPPED);
 	play(LATH_RANGES, 0);
 	play(LATH_RANGES, LATH_HOLES);
 	play(LATH_RANGES, LATH_RANKS);

@@ -68,7 +68,7 @@ struct interval_setup : any_setup {
         closed = what % 2;
         memory = what / 2 % 2;
         config.flags = what / 4 % 2 ? LATH_NODE_EACH : 0;
-        config.flags |= what / 8 % 4 == 0 ? LATH_GAPPED : what / 8 % 4 == 1 ? LATH_SMALL_PAGES : 0;
+        config.flags |= what / 8 % 4 == 1 ? LATH_SMALL_PAGES : 0;
         config.flags |= what / 32 % 2 ? LATH_RANKS : 0;
         const auto& domain = from.pick(domains);
         low = domain[0], unit = domain[1], units = domain[2];
@@ -79,8 +79,7 @@ struct interval_setup : any_setup {
         static constexpr word firsts[] = {100, 0, 101, 130, 5000, UINT64_MAX - 1};
         static constexpr word longer[] = {0, 1, 2, 20, 40, 5000, UINT64_MAX / 2};
         closed = together = true;
-        config.flags = (from.one_in(2) ? LATH_NODE_EACH : 0) | (from.one_in(3) ? LATH_GAPPED : 0) |
-                       (from.one_in(2) ? LATH_RANKS : 0);
+        config.flags = (from.one_in(2) ? LATH_NODE_EACH : 0) | (from.one_in(2) ? LATH_RANKS : 0);
         const unsigned keys = 1 + from.below(4), lengths = 1 + from.below(7);
         for (word i = 1, n = 3 + from.below(10); i <= n; i++) {
             const word first = firsts[from.below(keys) + from.below(3)],

@@ -7,9 +7,7 @@
 #include "set/bytes/row.h"
 #include "tree/call/config.h"
 
-#define KNOWN_FLAGS                                                                        \
-	(LATH_HUGE_PAGES | LATH_SMALL_PAGES | LATH_NODE_EACH | LATH_GAPPED | LATH_SHARED | \
-	 LATH_RANKS)
+#define KNOWN_FLAGS (LATH_HUGE_PAGES | LATH_SMALL_PAGES | LATH_NODE_EACH | LATH_SHARED | LATH_RANKS)
 
 /* Copy and check a configuration: 0 | -EINVAL */
 static int read_config(struct lath_config *to, const struct lath_config *from)

@@ -5,7 +5,7 @@
 #include "set/interval/set.h"
 #include "tree/call/config.h"
 
-#define KNOWN_FLAGS (LATH_HUGE_PAGES | LATH_SMALL_PAGES | LATH_NODE_EACH | LATH_GAPPED | LATH_RANKS)
+#define KNOWN_FLAGS (LATH_HUGE_PAGES | LATH_SMALL_PAGES | LATH_NODE_EACH | LATH_RANKS)
 
 int lath_intervals_init(struct lath_intervals *public, enum lath_bounds bounds,
 			const struct lath_config *config)

@@ -117,7 +117,6 @@ int lath_keys_init(struct lath_store *store, struct lath_config *config,
 		return lath_bytes_init(&store->set, records, config);
 	/* every number is a point: no key has a size */
 	config->layout = LATH_POINTS;
-	config->flags |= LATH_GAPPED; /* numbers come at random more often than not */
 	return lath_index_init(&store->numbers, config);
 }
 

@@ -85,7 +85,7 @@ static struct node *next_leaf(struct tree *tree, struct node *leaf, u64 key)
 
 struct node *lath_load_item(struct tree *tree, struct node *leaf, const struct lath_item *item)
 {
-	/* each leaf is filled completely, in a gapped tree too */
+	/* each leaf is filled completely */
 	if (leaf->used == leaf->cap)
 		leaf = next_leaf(tree, leaf, item->key);
 	if (leaf)

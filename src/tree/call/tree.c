@@ -17,7 +17,7 @@ static const struct lath_config default_config = LATH_CONFIG_INIT;
 
 #define KNOWN_FLAGS                                                                       \
 	(LATH_HUGE_PAGES | LATH_SMALL_PAGES | LATH_NODE_EACH | LATH_HOLES | LATH_SHARED | \
-	 LATH_GAPPED | LATH_RANKS | LATH_ANY_CONTEXT)
+	 LATH_RANKS | LATH_ANY_CONTEXT)
 
 int lath_config_read(struct lath_config *to, const struct lath_config *from, bool long_values)
 {
@@ -72,13 +72,11 @@ static void apply_config(struct tree *tree, const struct lath_config *config, bo
 	tree->small = flags & LATH_SMALL_PAGES || config->allocator;
 	tree->holes = flags & LATH_HOLES;
 	tree->ranks = flags & LATH_RANKS;
-	tree->group = flags & (LATH_GAPPED | LATH_HOLES) ? 1 : SPLIT_GROUP;
+	tree->group = flags & LATH_HOLES ? 1 : SPLIT_GROUP;
 	if (config->layout == LATH_RANGES)
 		tree->leaf_level = NODE_SIZES;
-	/* redistribution leaves leaves 7/8 full; the entries of a gapped leaf are all over it. With
-	 * LATH_HOLES the summary of each leaf that changes has to be measured: two are cheaper than
-	 * five */
-	tree->leaf_fill = gapped(tree) ? NODE_CAP : NODE_CAP * 7 / 8;
+	/* of each leaf that changes the summary has to be measured: two are cheaper than five */
+	tree->leaf_fill = halves(tree) ? NODE_CAP * 11 / 16 : NODE_CAP * 7 / 8;
 	tree->leaf_side = tree->leaf_level || wide ? SIDE_WORD : 0;
 	if (config->value_size > sizeof(u64)) {
 		tree->leaf_level |= NODE_LONG;

@@ -658,7 +658,7 @@ static struct node *alloc_small(struct tree *tree)
 
 struct node *lath_node_alloc_first(struct tree *tree)
 {
-	bool small = !tree->leaf_side && !gapped(tree) && nodes_stay(tree) && !tree->huge;
+	bool small = !tree->leaf_side && nodes_stay(tree) && !tree->huge;
 	struct node *node = small ? alloc_small(tree) : lath_node_alloc(tree, POOL_LEAF);
 
 	if (node)

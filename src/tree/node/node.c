@@ -609,52 +609,6 @@ void lath_node_compact(struct node *node, unsigned int side)
 		pad_heads(node);
 }
 
-/* The positions of the entries after spreading, as a mask. */
-static u64 spread_positions(const struct node *node)
-{
-	unsigned int n = node->used, i, at = 0, next, step;
-	u64 positions = n != 0, keys_between;
-
-	step = n ? ((NODE_CAP << 16) + n - 1) / n : 0; /* a division per entry would take long */
-	for (i = 1; i < n; i++) {
-		next = i * step >> 16; /* i * NODE_CAP / n */
-		keys_between = node_key(node, i) - node_key(node, i - 1) - 1;
-		/* at most one position per key; at < next, since n <= NODE_CAP */
-		at += 1 + (unsigned int)min((u64)(next - at - 1), keys_between);
-		positions |= 1ull << at;
-	}
-	return positions;
-}
-
-void lath_node_spread(struct node *node, unsigned int side)
-{
-	u64 live = spread_positions(node), rest = live, key, above = 0;
-	unsigned int i = node->used, end = fls64(live), at, gap;
-	unsigned int more = side / SIDE_MORE, first = side % SIDE_MORE;
-	u64 step;
-
-	LATH_ASSERT(node_is_locked(node) && node->live == lath_ones(node->used));
-	WRITE_ONCE(node->live, live);
-	WRITE_ONCE(node->used, (u8)end);
-	/* From the right: positions only grow, so an entry is read before its place is written
-	 * over. Free positions between two entries get keys between theirs, so the array stays
-	 * sorted. */
-	for (; rest; rest &= ~(1ull << at), end = at, above = key) {
-		at = __fls64(rest);
-		key = node_key(node, --i);
-		put_entry(node, at, key, first == SIDE_WORD ? node_side(node, i) : 1,
-			  node_value(node, i), first);
-		if (more)
-			move_words(node_row(node, at, side), node_row(node, i, side), more);
-		if (end - at < 2)
-			continue;
-		/* most often 2: no division then */
-		step = likely(end - at == 2) ? (above - key) / 2 : (above - key) / (end - at);
-		for (gap = end - at - 1; gap; gap--)
-			put_entry(node, at + gap, key + step * gap, 0, 0, first);
-	}
-}
-
 void lath_node_copy(struct node *to, const struct node *from, size_t size)
 {
 	LATH_ASSERT(node_is_locked(from) && node_dead(READ_ONCE(to->lockword)));

@@ -563,10 +563,6 @@ void lath_node_side_unknown(struct node *node, unsigned int i);
 void lath_node_clear(struct node *node);
 /* Remove erased entries, so that the live ones are the first ones. */
 void lath_node_compact(struct node *node, unsigned int side);
-/* Spread the entries of a compact node over all its positions. The free ones between have dead keys
- * between those of their neighbours; where no key fits, there is no free position. The caller
- * reindexes. */
-void lath_node_spread(struct node *node, unsigned int side);
 /* Copy a locked node of this many bytes to one that no other thread can reach: all but the lockword
  * and the chunk. */
 void lath_node_copy(struct node *to, const struct node *from, size_t size);

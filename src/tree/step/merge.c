@@ -374,9 +374,9 @@ static struct merging merging_begin(struct tree *tree, u64 key, unsigned int lev
 {
 	struct merging m = { .tree = tree, .first = KEY_MAX };
 
-	/* dense leaves would have no gaps */
-	m.fill = dense && (level || !gapped(tree)) ? FILL_DENSE : FILL_SPARSE;
-	m.row = dense && !level && !gapped(tree) ? ROW : 2;
+	/* dense leaves would soon be split again, each alone */
+	m.fill = dense && (level || !halves(tree)) ? FILL_DENSE : FILL_SPARSE;
+	m.row = dense && !level && !halves(tree) ? ROW : 2;
 	m.up = lath_level_lock(tree, key, level + 1);
 	if (m.up)
 		change_begin(tree);
@@ -607,7 +607,7 @@ void lath_merge_thin(struct tree *tree)
 	u64 thin = READ_ONCE(notes->thin), key = READ_ONCE(notes->thin_key);
 	size_t steps = min(thin, (u64)THIN_STEPS);
 
-	if (!steps || gapped(tree))
+	if (!steps || halves(tree))
 		return;
 	/* another thread may write the same count: it is a rough measure of work to do */
 	WRITE_ONCE(notes->thin, thin - steps);

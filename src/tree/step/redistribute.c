@@ -4,11 +4,10 @@
  *
  * A full leaf first gives entries to its right siblings, as in the B*-tree (Knuth vol. 3, 6.2.4).
  * Only when SPLIT_GROUP siblings are full together, they become one more. So random inserts leave
- * leaves about 85 % full instead of 69 %. With LATH_GAPPED each full leaf becomes two, whose
- * entries are spread over all positions (lath_node_spread); a thread that had to wait long for a
- * leaf splits it alone too. Entries only ever move to the right: then the low fence of a leaf only
- * falls, and no descent arrives too far right. Streams of ascending keys, at the end or in front of
- * other keys, leave full leaves.
+ * leaves about 85 % full instead of 69 %. With LATH_HOLES each full leaf becomes two; a thread that
+ * had to wait long for a leaf splits it alone too. Entries only ever move to the right: then the low
+ * fence of a leaf only falls, and no descent arrives too far right. Streams of ascending keys, at
+ * the end or in front of other keys, leave full leaves.
  *
  * The level above is told afterwards, with no lock held below (post.c).
  */
@@ -152,11 +151,8 @@ static void even_out(const struct tree *tree, struct group *group)
 	/* a leaf can give no more than it has: a round may leave some for the next one */
 	while (even_out_round(group, side))
 		;
-	for (i = 0; i < group->n; i++) {
-		if (gapped(tree))
-			lath_node_spread(group->leaf[i], side);
+	for (i = 0; i < group->n; i++)
 		lath_node_reindex(group->leaf[i]);
-	}
 }
 
 /* A stream goes on in front of other entries, as where each thread fills its own region: these
