@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
 // range_map and point_map against a std::map that does the same, on random tapes.
+#include "checks.hpp"
 #include "lathwork/cxx/index.hpp"
 #include "lathwork/cxx/point_map.hpp"
 #include "walk.hpp"
-
-#include <doctest/doctest.h>
 
 #include <algorithm>
 #include <array>

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
 // range_map, point_map and range_set: each call, ownership, concepts.
+#include "checks.hpp"
 #include "lathwork/cxx/index.hpp"
 #include "lathwork/cxx/point_map.hpp"
-
-#include <doctest/doctest.h>
 
 #include <algorithm>
 #include <atomic>

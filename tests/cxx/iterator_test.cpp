@@ -2,13 +2,13 @@
 //
 // Iterators whose entries leave, whose copies throw, and that go backward; functions of the
 // caller's that throw through calls of the C library.
+#include "checks.hpp"
 #include "lathwork/cxx/index.hpp"
 #include "lathwork/cxx/interval.hpp"
 #include "lathwork/cxx/point_map.hpp"
 #include "lathwork/cxx/space.hpp"
 
-#include <doctest/doctest.h>
-
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -30,6 +30,7 @@ struct fragile {
             throw std::runtime_error("a copy");
     }
     std::string text;
+    fragile() { may_throw(); }
     explicit fragile(std::uint64_t n) : text("the value of the key number " + std::to_string(n)) {}
     fragile(const fragile& o) : text((may_throw(), o.text)) {}
     fragile(fragile&& o) : text((may_throw(), std::move(o.text))) {}
@@ -225,6 +226,7 @@ TEST_CASE_TEMPLATE("what the program's functions throw leaves no section, and no
                    point_map<int, fragile>, point_map<std::string, fragile>) {
     const auto one = key_of<Map>("1"), other = key_of<Map>("2");
     const fragile value(2);
+    std::array<std::optional<fragile>, 1> values;
     Map points;
     range_map<fragile> ranges;
     interval_map<fragile> intervals;
@@ -249,6 +251,12 @@ TEST_CASE_TEMPLATE("what the program's functions throw leaves no section, and no
     copy_throws([&] { points.insert_or_assign(one, value); });
     copy_throws([&] { points.replace(one, value); });
     copy_throws([&] { points.at(one); });
+    copy_throws([&] { points[one] = value; });
+    copy_throws([&] { points[one].get(); });
+    copy_throws([&] { points[other].get(); }); // V()
+    copy_throws([&] { std::exchange(points[one], value); });
+    copy_throws([&] { points.insert(points.begin(), points.end()), Map(points).merge(points); });
+    copy_throws([&] { points.find_batch(std::array{one}, values); });
     copy_throws([&] { ranges.try_emplace(20, 30, value); });
     copy_throws([&] { ranges.replace(0, value); });
     copy_throws([&] { ranges.split(5, value); });
@@ -256,6 +264,14 @@ TEST_CASE_TEMPLATE("what the program's functions throw leaves no section, and no
     lath_rcu_auto.synchronize();
     CHECK((points.size() == 1 && ranges.size() == 1 && intervals.empty()));
     CHECK((points.erase(one) && ranges.remove_covering(5)));
+}
+
+TEST_CASE_TEMPLATE("range_map: a change that returns nothing erases", V, int, std::string) {
+    range_map<V> ranges;
+    CHECK((ranges.insert(0, 5) && ranges.insert(7, 9)));
+    CHECK(ranges.update(8, [](const V&) { return std::optional<V>(); }));
+    CHECK((ranges.size() == 1 && ranges.contains(4) && !ranges.contains(8)));
+    CHECK(ranges.update(8, [](const V& v) { return v; }).error == -ENOENT);
 }
 
 TEST_CASE("space: streams that throw") {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
 // Keys of many types: point_map orders them as std::map does, upward and downward.
+#include "checks.hpp"
 #include "lathwork/cxx/point_map.hpp"
-
-#include <doctest/doctest.h>
 
 #include <array>
 #include <chrono>
@@ -13,6 +12,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <memory>
 #include <memory_resource>
 #include <optional>
 #include <random>
@@ -110,6 +110,21 @@ struct some<std::filesystem::path> {
     }
 };
 template <>
+struct some<std::chrono::year_month_day> {
+    static auto key() {
+        return std::chrono::year(static_cast<int>(below(4)) - 1) / (1 + below(12)) /
+               (1 + below(31));
+    }
+};
+template <>
+struct some<std::shared_ptr<int>> {
+    static auto key() {
+        static const std::array<std::shared_ptr<int>, 4> all{
+            nullptr, std::make_shared<int>(), std::make_shared<int>(), std::make_shared<int>()};
+        return all[below(4)];
+    }
+};
+template <>
 struct some<point> {
     static point key() { return {some<int>::key(), some<std::int16_t>::key()}; }
 };
@@ -118,27 +133,37 @@ struct some<named> {
     static named key() { return {some<std::string>::key(), some<point>::key()}; }
 };
 
-template <typename K, typename Compare>
+template <typename At, typename There>
+void same_place(At at, bool at_end, There there, bool there_end) {
+    REQUIRE(at_end == there_end);
+    if (!at_end)
+        REQUIRE((at->first == there->first && at->second == there->second));
+}
+
+template <typename K>
 void ordered_as_in_a_map() {
-    point_map<K, int, Compare> map;
-    std::map<K, int, Compare> model;
-    for (int step = 0; step < 1500; step++) {
+    point_map<K, int> up;
+    point_map<K, int, std::ranges::greater> down;
+    std::map<K, int> model;
+    for (int step = 0; step < 3000; step++) {
         const K key = some<K>::key(), other = some<K>::key();
         if (step % 3 == 0) {
-            REQUIRE(map.erase(key) == model.erase(key));
+            const auto gone = model.erase(key);
+            REQUIRE((up.erase(key) == gone && down.erase(key) == gone));
         } else {
-            map[key] = step;
             model[key] = step;
+            up[key] = step;
+            down[key] = step;
         }
-        const auto at = map.lower_bound(other);
-        const auto there = model.lower_bound(other);
-        REQUIRE((at == map.end()) == (there == model.end()));
-        if (at)
-            REQUIRE((at->first == there->first && at->second == there->second));
+        const auto above = model.lower_bound(other);
+        same_place(up.lower_bound(other), !up.lower_bound(other), above, above == model.end());
+        const std::reverse_iterator below(model.upper_bound(other));
+        same_place(down.lower_bound(other), !down.lower_bound(other), below, below == model.rend());
     }
-    REQUIRE(map.size() == model.size());
-    REQUIRE(std::equal(map.begin(), map.end(), model.begin(), model.end()));
-    REQUIRE(map.verify() == 0);
+    REQUIRE((up.size() == model.size() && down.size() == model.size()));
+    REQUIRE(std::equal(up.begin(), up.end(), model.begin(), model.end()));
+    REQUIRE(std::equal(down.begin(), down.end(), model.rbegin(), model.rend()));
+    REQUIRE((up.verify() == 0 && down.verify() == 0));
 }
 
 } // namespace
@@ -155,9 +180,9 @@ TEST_CASE_TEMPLATE("keys in their order", K, float, double, text, std::pmr::stri
                    std::pair<std::pair<int, int>, int>, std::optional<int>,
                    std::pair<std::optional<text>, text>, std::array<unsigned char, 16>,
                    std::array<unsigned char, 4>, std::vector<int>,
-                   std::pair<std::vector<int>, std::vector<int>>, std::chrono::duration<double>) {
-    ordered_as_in_a_map<K, std::less<>>();
-    ordered_as_in_a_map<K, std::ranges::greater>();
+                   std::pair<std::vector<int>, std::vector<int>>, std::chrono::duration<double>,
+                   std::chrono::year_month_day, std::shared_ptr<int>, __int128, unsigned __int128) {
+    ordered_as_in_a_map<K>();
 }
 
 TEST_CASE("pointers, and what fits in a word") {

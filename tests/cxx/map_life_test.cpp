@@ -2,14 +2,15 @@
 //
 // point_map and range_map shared by threads: what sections and removed values hold, steps that are
 // one, and calls without memory.
+#include "checks.hpp"
 #include "lathwork/cxx/index.hpp"
 #include "lathwork/cxx/point_map.hpp"
-
-#include <doctest/doctest.h>
 
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <memory>
@@ -17,6 +18,9 @@
 #include <string>
 #include <thread>
 #include <vector>
+
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace lathwork;
 
@@ -152,6 +156,31 @@ TEST_CASE_TEMPLATE("what iterators show stays until they move, also behind the m
 }
 
 // Unless the library's thread has begun to look after them: then a later call does.
+TEST_CASE("take() of a value that an iterator shows") {
+    point_map<int, std::string> map{{1, "one"}, {2, "two"}};
+    auto first = map.find(1), second = map.find(2);
+    CHECK(map.erase(1).take() == "one"); // a copy
+    CHECK(map.extract(2).mapped() == "two");
+    CHECK((first->second == "one" && second->second == "two"));
+    point_map<int, std::unique_ptr<int>> movers;
+    CHECK(movers.insert(1, std::make_unique<int>(5)));
+    auto shown = movers.find(1);
+    auto old = movers.erase(1);
+    const pid_t child = fork();
+    if (child == 0) { // misuse
+        std::signal(SIGABRT, SIG_DFL);
+        if (std::freopen("/dev/null", "w", stderr))
+            old.take();
+        _exit(0);
+    }
+    int status = 0;
+    CHECK((child > 0 && waitpid(child, &status, 0) == child));
+    CHECK((WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT));
+    CHECK(*shown->second == 5);
+    ++shown;
+    CHECK(*old.take() == 5);
+}
+
 TEST_CASE_TEMPLATE("of threads that update one key none is lost", Map,
                    point_map<std::uint64_t, int>, point_map<std::uint64_t, std::string>,
                    point_map<std::string, int>) {

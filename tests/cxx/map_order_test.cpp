@@ -2,9 +2,8 @@
 //
 // point_map in the cases that tests of B-trees and of std::map look at: every size around that of a
 // node, keys in every order, each bound, each removal of a range, and values whose copies throw.
+#include "checks.hpp"
 #include "lathwork/cxx/point_map.hpp"
-
-#include <doctest/doctest.h>
 
 #include <algorithm>
 #include <iterator>

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
 // point_map as readers of std::map use it: each member, for keys of all kinds, beside a std::map.
+#include "checks.hpp"
 #include "lathwork/cxx/point_map.hpp"
 #include "walk.hpp"
-
-#include <doctest/doctest.h>
 
 #include <algorithm>
 #include <array>
@@ -382,6 +381,16 @@ TEST_CASE("places") {
     names[1] = "one";
     names[1] += " and more";
     CHECK((names[1] == "one and more"));
+    std::swap(stock["apple"], stock["bits"]);
+    CHECK((stock.at("apple") == 2 && std::exchange(stock["bits"], 9) == 6));
+    CHECK((std::max(stock["bits"], stock["apple"]) == 9 && std::min(stock["bits"], 4) == 4));
+    stock["bits"] = std::max(stock["bits"], 10);
+    CHECK((stock.at("bits") == 10 && stock["bits"]++ == 10 && stock["bits"]-- == 11));
+    names[2] = "two";
+    CHECK((names[1] < names[2] && names[1] != names[2] && "two" == names[2]));
+    CHECK((names[2] + names[2] == names[2] + "two"));
+    point_map<int, const std::string> fixed{{1, "one"}};
+    CHECK((fixed.at(1) == "one" && fixed.erase(1).take() == "one"));
 }
 
 TEST_CASE("update inserts, changes and erases in one step") {

@@ -2,11 +2,10 @@
 //
 // Values that left a range_map, point_map or interval_map: who destroys them, when, and what their
 // destructors may do.
+#include "checks.hpp"
 #include "lathwork/cxx/index.hpp"
 #include "lathwork/cxx/interval.hpp"
 #include "lathwork/cxx/point_map.hpp"
-
-#include <doctest/doctest.h>
 
 #include <algorithm>
 #include <atomic>

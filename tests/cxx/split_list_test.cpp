@@ -4,8 +4,7 @@
 // counters wrap around, iterator laws, what a scan's body may do, kinds of elements, no allocation.
 #include <lathwork/cxx/split_list.hpp>
 
-#include <doctest/doctest.h>
-
+#include "checks.hpp"
 #include "split_list_model.hpp"
 
 #include <algorithm>

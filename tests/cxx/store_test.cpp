@@ -102,6 +102,8 @@ TEST_CASE("update, versions, counts, expiry") {
     CHECK(s.get("a") == "99");
     CHECK_THROWS_AS(s.update("a", [](auto*, auto&) { throw std::runtime_error("no"); }),
                     std::runtime_error);
+    CHECK_THROWS_AS(s.visit("a", [](auto&) { throw std::runtime_error("no"); }),
+                    std::runtime_error);
     CHECK(s.get("a") == "99");
     s.update("b", [](auto* old, lathwork::change& to) {
         if (!old)

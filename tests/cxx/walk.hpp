@@ -2,7 +2,7 @@
 #ifndef TESTS_CXX_WALK_HPP
 #define TESTS_CXX_WALK_HPP
 
-#include <doctest/doctest.h>
+#include "checks.hpp"
 
 #include <cstddef>
 #include <vector>

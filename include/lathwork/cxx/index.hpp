@@ -64,6 +64,7 @@ class range_map : public detail::ordered<detail::range_table<T>> {
     using base::changes;
     using base::get;
     using base::inserts;
+    using base::look_up;
     using base::no_table;
     using typename base::found;
 
@@ -71,13 +72,10 @@ public:
     using key_type = range;
     using mapped_type = T;
     using typename base::iterator;
+    using typename base::removed_value;
     using typename base::size_type;
     using typename base::value_type;
     using typename base::view;
-    // What removals hand back: true if there was a range; its value, until it is destroyed.
-    using removed_value = removed<T, T, words::direct>;
-    // What find() in a section returns: a pointer to the value, or a copy of one in the index.
-    using held_value = std::conditional_t<words::direct, std::optional<const T>, const T*>;
     struct replace_result : result {
         removed_value old{};
     };
@@ -94,9 +92,7 @@ public:
     range_map(const range_map& other) : range_map(other.how_) { fill(other); }
     range_map(range_map&&) noexcept = default;
     range_map& operator=(const range_map& other) {
-        if (this != &other)
-            *this = range_map(other);
-        return *this;
+        return this == &other ? *this : *this = range_map(other);
     }
     range_map& operator=(range_map&&) noexcept = default;
     ~range_map() = default;
@@ -122,16 +118,7 @@ public:
         }
         return copy;
     }
-    // The value, in place: it stays as it is to the end of the section, whoever removes the range.
-    held_value find(const read_section& /*inside*/, std::uint64_t point) const {
-        found f;
-        if (!look_up(point, f))
-            return {};
-        if constexpr (words::direct)
-            return words::show(f.word);
-        else
-            return std::addressof(words::show(f.word));
-    }
+    using base::find; // in a section
     // find() with the range.
     std::optional<value_type> find_entry(std::uint64_t point) const {
         found f;
@@ -232,24 +219,9 @@ public:
         auto put = [&](lath_index* list, std::uint64_t key, lath_item* to) {
             return lath_index_replace_item(list, key, detail::given(fresh.word()), to);
         };
-        if (done && (done.error = in->item(put, first, old)) == 0) {
-            fresh.taken();
+        if (done && (done.error = fresh.taken(in->item(put, first, old))) == 0)
             done.old = removed_value(old.word);
-        }
         return done;
-    }
-    // Gives the range that covers point the value that change(const T&) returns, as one step: if
-    // another thread changes it first, change is called again, in a section. 0 | -ENOENT | -ENOMEM
-    template <typename Fn>
-    result update(std::uint64_t point, Fn&& change) {
-        table* in = inserts();
-        if (!in)
-            return {no_table()};
-        int error;
-        do
-            error = try_update(*in, point, change);
-        while (error == -EAGAIN);
-        return {error};
     }
     // Cut the range that covers `at`; the right part starts there and has `value`:
     // 0 | -ENOENT | -EEXIST (a range starts at `at`) | -ENOMEM
@@ -258,10 +230,7 @@ public:
         made right = made_of(in, std::move(value));
         if (!right)
             return {no_table()};
-        int error = lath_index_split(in->native(), at, detail::given(right.word()));
-        if (error == 0)
-            right.taken();
-        return {error};
+        return {right.taken(lath_index_split(in->native(), at, detail::given(right.word())))};
     }
     // Join the range that ends right before `at` with the one that starts there: the left one
     // covers both and keeps its value. may_join(const T& left, const T& right) is asked first,
@@ -271,7 +240,7 @@ public:
     result join(std::uint64_t at, MayJoin&& may_join) {
         found gone;
         auto ask = [&](const lath_item* left, const lath_item* right) {
-            return may_join(words::show(words::in(*left)), words::show(words::in(*right)));
+            return may_join(words::show(words::in(left)), words::show(words::in(right)));
         };
         detail::guarded asked(ask);
         auto both = [&](lath_index* list, std::uint64_t key, lath_item* to) {
@@ -341,11 +310,6 @@ public:
     }
 
 private:
-    // In a section.
-    bool look_up(std::uint64_t point, found& f) const {
-        const table* in = get();
-        return in && in->item(lath_index_lookup_item_rcu, point, f) == 0;
-    }
     // Finds the first item that overlaps where.
     bool overlaps(range where, found& f) const {
         auto first = [&](lath_index* list, std::uint64_t key, lath_item* to) {
@@ -371,30 +335,10 @@ private:
         lath_item item{where.key, where.size, detail::given(value.word())};
         detail::taken_item<word> there;
         insert_result done;
-        done.error = lath_index_insert_item(get()->native(), &item, &there.item);
-        if (done)
-            value.taken();
-        else if (done.error == -EEXIST)
+        done.error = value.taken(lath_index_insert_item(get()->native(), &item, &there.item));
+        if (done.error == -EEXIST)
             done.there = range::sized(there.item.key, there.item.size);
         return done;
-    }
-    // -EAGAIN: another thread was faster.
-    template <typename Fn>
-    int try_update(table& in, std::uint64_t point, Fn& change) {
-        found old;
-        read_section inside(this->rcu()); // a box that has left is not used again before it ends
-        if (in.item(lath_index_lookup_item_rcu, point, old) != 0)
-            return -ENOENT;
-        made fresh = in.values().make(change(words::show(old.word)));
-        if (!fresh)
-            return -ENOMEM;
-        int error = lath_index_replace_if(in.native(), old.code, detail::given(old.word),
-                                          detail::given(fresh.word()), nullptr);
-        if (error == 0) {
-            fresh.taken();
-            in.values().retire(old.word);
-        }
-        return error == -ENOENT ? -EAGAIN : error;
     }
     removed_value take(int (*out_of)(lath_index*, std::uint64_t, lath_item*), std::uint64_t at) {
         found old;

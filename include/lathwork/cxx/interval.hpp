@@ -59,26 +59,18 @@ public:
             error_ = lath_intervals_init(native(), how.bounds, &how);
     }
     ~interval_table() {
-        if (error_)
-            return;
-        uncancelled end;
-        values_.drain();
-        lath_intervals_fini(native(), base::in_boxes ? end_each : nullptr, this);
-        values_.end(0);
+        this->finish([&] { lath_intervals_fini(native(), on_each<&words::end>, &values_); });
     }
     lath_intervals* native() const { return &set_; }
     // Returns how many there were.
     std::uint64_t clear() {
-        return lath_intervals_clear(native(), base::in_boxes ? retire_each : nullptr, this);
+        return lath_intervals_clear(native(), on_each<&words::retire>, &values_);
     }
 
 private:
-    static void retire_each(void* self, const lath_interval* item) {
-        static_cast<interval_table*>(self)->values_.retire(item->value);
-    }
-    static void end_each(void* self, const lath_interval* item) {
-        static_cast<interval_table*>(self)->values_.end(item->value);
-    }
+    using words = interval_words<T>;
+    template <void (words::*Call)(const std::uint64_t&)>
+    static constexpr auto on_each = base::template on_each<Call, const lath_interval*>;
     mutable lath_intervals set_;
 };
 
@@ -174,10 +166,7 @@ public:
         if (!value)
             return {-ENOMEM};
         lath_interval item{first, end, value.word()};
-        int error = lath_intervals_insert(in->native(), &item);
-        if (error == 0)
-            value.taken();
-        return {error};
+        return {value.taken(lath_intervals_insert(in->native(), &item))};
     }
     // A range is half-open: with LATH_CLOSED its last key is the bound.
     template <typename... Args>

@@ -497,7 +497,7 @@ public:
             return boxes_ != nullptr;
     }
 
-    // A value that the index does not have yet, and owns when taken() is called. False: no memory.
+    // A value that the index does not have yet, and owns when taken(0) is called. False: no memory.
     class made {
     public:
         made() = default;
@@ -511,7 +511,11 @@ public:
         }
         explicit operator bool() const { return usable_; }
         const word_type& word() const { return word_; }
-        void taken() { usable_ = false; }
+        // The index has it, unless there was an error, which this returns.
+        int taken(int error) {
+            usable_ = usable_ && (Direct || error != 0);
+            return error;
+        }
 
     private:
         friend value_words;
@@ -537,12 +541,13 @@ public:
             return std::as_const(box_of(word)->value);
     }
     // The value of an item that a call has filled in or shows.
-    static word_type in(const lath_item& item) {
+    static word_type in(const auto* item) {
         if constexpr (std::is_same_v<word_type, std::uint64_t>)
-            return item.value;
+            return item->value;
         else
-            return *reinterpret_cast<const word_type*>(item.value);
+            return *reinterpret_cast<const word_type*>(item->value);
     }
+    static word_type in(word_type box) { return box; }
     static box* box_of(std::uint64_t word) { return reinterpret_cast<box*>(word); }
 
     // The index does not have the word any more, but readers may look at its value.

@@ -4,8 +4,8 @@
 //
 // A code is a 64-bit number, or bytes that are ordered as memcmp() orders them. Keys that have one:
 // integers, enumerations, floating-point numbers (NaNs are equal, and last) and pointers of up to
-// 64 bits; durations and time points of these; strings, vectors, std::filesystem::path; and
-// std::pair, std::tuple, std::array and std::optional of all that have one. A type of the program's
+// 64 bits; integers of 128; durations, time points and dates; std::shared_ptr; strings, vectors,
+// std::filesystem::path; and std::pair, std::tuple, std::array and std::optional of all that have one. A type of the program's
 // has one as its members in this order:
 //
 //   struct version { std::uint16_t major, minor; };
@@ -49,6 +49,7 @@
 #include <functional>
 #include <iterator>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -141,6 +142,21 @@ struct key_code<K> {
         return reinterpret_cast<std::uintptr_t>(key);
     }
     static K decode(std::uint64_t code) { return reinterpret_cast<K>(code); }
+};
+
+template <>
+struct key_code<std::chrono::year_month_day> {
+    using key = std::chrono::year_month_day;
+    static constexpr unsigned bits = 32;
+    static constexpr std::uint64_t encode(const key& k) {
+        return static_cast<std::uint64_t>(int{k.year()} + 32768) << 16 | unsigned{k.month()} << 8 |
+               unsigned{k.day()};
+    }
+    static constexpr key decode(std::uint64_t code) {
+        const auto low = static_cast<unsigned>(code);
+        return {std::chrono::year(static_cast<int>(low >> 16) - 32768),
+                std::chrono::month(low >> 8 & 255), std::chrono::day(low & 255)};
+    }
 };
 
 // The members of a type that make its order, as a tuple of pointers to them.
@@ -295,6 +311,27 @@ private:
         left -= bits_of<Part>;
         return key_code<std::remove_cvref_t<Part>>::decode(
             code >> left & (~std::uint64_t{0} >> (64 - bits_of<Part>)));
+    }
+};
+
+// Integers of 128 bits: both halves.
+template <typename K>
+    requires(sizeof(K) == 16 && !std::is_class_v<K> && requires(K key) { key % 2; })
+struct key_code<K> {
+    using high = std::conditional_t<(K(-1) < K(0)), std::int64_t, std::uint64_t>;
+    static constexpr auto encode(K key) {
+        return key_code<std::pair<high, std::uint64_t>>::encode(
+            {static_cast<high>(key >> 64), static_cast<std::uint64_t>(key)});
+    }
+};
+
+// By their addresses.
+template <typename T>
+struct key_code<std::shared_ptr<T>> {
+    static auto encode(const std::shared_ptr<T>& key) {
+        std::array<char, 8> code;
+        detail::put_number(code.begin(), reinterpret_cast<std::uintptr_t>(key.get()), 8);
+        return code;
     }
 };
 

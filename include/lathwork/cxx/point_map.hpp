@@ -48,21 +48,16 @@
 
 namespace lathwork {
 
-namespace detail {
+template <typename K, typename V, typename Compare = std::less<K>>
+class point_map;
 
-template <typename T>
-inline constexpr bool is_optional = false;
-template <typename T>
-inline constexpr bool is_optional<std::optional<T>> = true;
+namespace detail {
 
 // Where the value of a key is, or belongs: what map[key] returns. It is used at once: one that is
 // kept, `auto x = map[key]`, has no use that compiles.
-template <typename Map>
+template <typename K, typename V, typename Compare>
 class map_place {
-    using K = typename Map::key_type;
-    using V = typename Map::mapped_type;
-    template <typename T>
-    static constexpr bool another = !std::same_as<std::remove_cvref_t<T>, map_place>;
+    using Map = point_map<K, V, Compare>;
     static constexpr bool is_tested = std::is_class_v<V> && std::constructible_from<bool, V>;
 
 public:
@@ -113,37 +108,26 @@ public:
     map_place&& operator++() && { return change(std::plus<>(), 1); }
     map_place&& operator--() && { return change(std::minus<>(), 1); }
     // These return the value before the step.
-    V operator++(int) && { return before(1); }
-    V operator--(int) && { return before(-1); }
-    friend bool operator==(map_place&& a, map_place&& b) { return a.read() == b.read(); }
-    template <typename U>
-        requires(another<U> && !std::is_arithmetic_v<V>)
-    friend bool operator==(map_place&& a, const U& b) {
-        return a.read() == b;
-    }
-    friend auto operator<=>(map_place&& a, map_place&& b)
-        requires std::three_way_comparable<V>
-    {
-        return a.read() <=> b.read();
-    }
-    template <typename U>
-        requires(another<U> && !std::is_arithmetic_v<V>)
-    friend auto operator<=>(map_place&& a, const U& b) -> decltype(std::declval<V>() <=> b) {
-        return a.read() <=> b;
+    V operator++(int) && { return before(std::plus<>(), 1); }
+    V operator--(int) && { return before(std::minus<>(), 1); }
+    V exchange(const V& by) && {
+        return before([](const V&, const V& next) { return next; }, by);
     }
     // Of texts and the like; numbers convert.
     template <typename U>
+        requires(!std::is_arithmetic_v<V>)
+    friend bool operator==(map_place&& a, U&& b) {
+        return a.read() == value_of(std::forward<U>(b));
+    }
+    template <typename U>
+        requires(std::three_way_comparable<V> && !std::is_arithmetic_v<V>)
+    friend auto operator<=>(map_place&& a, U&& b) {
+        return a.read() <=> value_of(std::forward<U>(b));
+    }
+    template <typename U>
         requires(std::is_class_v<V>)
     friend V operator+(map_place&& a, U&& b) {
-        if constexpr (another<U>)
-            return a.read() + std::forward<U>(b);
-        else
-            return a.read() + b.read();
-    }
-    friend void swap(map_place&& a, map_place&& b) {
-        V was = a.read();
-        std::move(a) = b.read();
-        std::move(b) = std::move(was);
+        return a.read() + value_of(std::forward<U>(b));
     }
     template <typename Out>
     friend auto operator<<(Out& out, map_place&& at) -> decltype(out << std::declval<const V&>()) {
@@ -171,14 +155,15 @@ private:
         must(map_.update(key_, fn, fn(V())));
         return std::move(*this);
     }
-    // The value before `by` was added to it.
-    V before(int by) {
+    // The value before the step.
+    V before(auto op, const auto& by) {
         std::optional<V> old;
-        auto change = [&](const V& v) { return static_cast<V>(old.emplace(v) + by); };
-        auto absent = [&](auto& to) { return Map::make(to, key_, change(V())); };
-        must(map_.update_entry(key_, change, absent, -ENOMEM));
+        auto change = [&](const V& v) { return static_cast<V>(op(old.emplace(v), by)); };
+        must(map_.update_or_insert(key_, change, [&] { return change(V()); }));
         return *std::move(old);
     }
+    static const auto& value_of(const auto& other) { return other; }
+    static V value_of(map_place&& other) { return other.read(); }
     Map& map_;
     K key_;
 };
@@ -221,9 +206,10 @@ private:
     std::optional<std::pair<K, V>> entry_;
 };
 
-template <typename K, typename V, typename Compare = std::less<K>>
-class point_map : public detail::ordered<typename detail::table_of<K, V, Compare>::type> {
-    using table = typename detail::table_of<K, V, Compare>::type;
+template <typename K, typename V, typename Compare>
+class point_map
+    : public detail::ordered<typename detail::table_of<K, std::remove_const_t<V>, Compare>::type> {
+    using table = typename detail::table_of<K, std::remove_const_t<V>, Compare>::type;
     using base = detail::ordered<table>;
     using typename base::code;
     using typename base::found;
@@ -234,25 +220,23 @@ class point_map : public detail::ordered<typename detail::table_of<K, V, Compare
     using base::get;
     using base::how_;
     using base::inserts;
+    using base::look_up;
 
 public:
     using key_type = K;
     using mapped_type = V;
     using typename base::value_type;
     using key_compare = Compare;
+    using base::update;
     using typename base::iterator;
+    using typename base::removed_value;
     using typename base::size_type;
     using typename base::view;
-    // What erase() hands back: true if the key was there; the value, until it is destroyed.
-    using removed_value = typename table::gone;
-    // What find() in a section returns: a pointer to the value, or a copy of one that lies in the
-    // index.
-    using held_value = std::conditional_t<table::direct, std::optional<const V>, const V*>;
     // What insertions return: `auto [at, fresh]`; error: 0 | -EEXIST: the key is there | -ENOMEM |
     // -E2BIG: a key of more than 1 GiB. Nothing is inserted unless it is 0.
     using inserted = insertion<iterator, removed_value>;
     using node_type = map_node<K, V>;
-    using place = detail::map_place<point_map>;
+    using place = detail::map_place<K, V, Compare>;
     struct insert_return_type {
         iterator position{};
         bool inserted = false;
@@ -296,9 +280,7 @@ public:
     // What was moved from is empty, as if it had been made with the same configuration.
     point_map(point_map&&) noexcept = default;
     point_map& operator=(const point_map& other) {
-        if (this != &other)
-            *this = point_map(other);
-        return *this;
+        return this == &other ? *this : *this = point_map(other);
     }
     point_map& operator=(point_map&&) noexcept = default;
     point_map& operator=(std::initializer_list<value_type> entries) {
@@ -321,16 +303,7 @@ public:
             at.find(in->code_of(key));
         return at;
     }
-    // The value, in place: it stays as it is to the end of the section, whoever erases the key.
-    held_value find(const read_section& /*inside*/, key_arg key) const {
-        found f;
-        if (!look_up(key, f))
-            return {};
-        if constexpr (table::direct)
-            return table::value_of(f.word);
-        else
-            return std::addressof(table::value_of(f.word));
-    }
+    using base::find; // in a section
     // fn(const V&), in a section: fn must not wait for readers. Returns whether the key is there.
     template <typename Fn>
     bool visit(key_arg key, Fn&& fn) const {
@@ -447,18 +420,11 @@ public:
     inserted insert_or_assign(key_arg key, V value) { return put(key, value, true); }
     // Gives a key that is there another value: 0 | -ENOENT | -ENOMEM
     inserted replace(key_arg key, V value) { return put(key, value, false); }
-    // Gives key the value that change(const V&) returns, as one step: if another thread changes it
-    // first, change is called again. It may return a std::optional<V>: none erases the key. change
-    // runs in a section. 0 | -ENOENT | -ENOMEM
-    template <typename Fn>
-    result update(key_arg key, Fn&& change) {
-        return update_entry(key, change, [](table&) { return made(); }, -ENOENT);
-    }
     // As update(key, change), but a key that is not there is inserted with the value `absent`:
     // 0 | -ENOMEM | -E2BIG
     template <typename Fn>
     result update(key_arg key, Fn&& change, const V& absent) {
-        return update_entry(key, change, [&](table& to) { return make(to, key, absent); }, -ENOMEM);
+        return update_or_insert(key, change, [&]() -> const V& { return absent; });
     }
 
     // Erases a key and hands its value back: true, and 1, if there was one. Allocates nothing.
@@ -590,10 +556,6 @@ public:
 
 private:
     friend place;
-    bool look_up(key_arg key, found& f) const {
-        const table* in = get();
-        return in && in->get(table::code_of(key), f);
-    }
     // One step of erase_if(), at the first key behind `from`. Returns whether there is one.
     template <typename Fn>
     bool erase_next_if(table& in, std::optional<K>& from, Fn& gone, size_type& n) {
@@ -610,7 +572,7 @@ private:
             from.emplace(key);
             return static_cast<bool>(gone(key, value));
         });
-        if (erases && in.erase_if(table::code_of(*from), f.word) == 0) {
+        if (erases && in.erase_if(f) == 0) {
             in.values().retire(f.word);
             n++;
         }
@@ -644,8 +606,7 @@ private:
             if (done.error == 0)
                 done.first.show(entry.shown());
         } while (done.error == -EEXIST && !done.first.find(table::code_in(entry.shown())));
-        if ((done.second = done.error == 0))
-            entry.value.taken();
+        done.second = done.error == 0;
         return done;
     }
     inserted put(key_arg key, V& value, bool if_absent) {
@@ -666,11 +627,8 @@ private:
             if (done)
                 done.first.show(entry.shown());
         }
-        if (done) {
-            entry.value.taken();
-            if (!done.second)
-                done.old = removed_value(old);
-        }
+        if (done && !done.second)
+            done.old = removed_value(old);
         return done;
     }
     // A change of this thread: there is a table, or an error.
@@ -678,50 +636,13 @@ private:
         table* to = inserts();
         return {{to ? 0 : this->no_table()}, {iterator(to, {}), false}};
     }
-    // One try of update_entry(): -EAGAIN: another thread was faster.
-    template <typename Fn, typename Absent>
-    int try_update(table& in, const code& at, key_arg key, Fn& change, Absent& absent,
-                   int no_value) {
-        found old;
-        detail::reader inside(this->rcu()); // a box that has left is not used again before it ends
-        if (!in.get(at, old)) {
-            made entry = absent(in);
-            int error = entry ? in.insert(entry) : no_value;
-            if (error == 0)
-                entry.value.taken();
+    template <typename Fn, typename Value>
+    result update_or_insert(key_arg key, Fn&& change, Value value) {
+        return this->update_entry(key, change, [&](table& to) {
+            made entry = make(to, key, value());
+            const int error = entry ? to.insert(entry) : -ENOMEM;
             return error == -EEXIST ? -EAGAIN : error;
-        }
-        auto changed = change(table::value_of(old.word));
-        int error;
-        if constexpr (detail::is_optional<decltype(changed)> && !detail::is_optional<V>) {
-            error = changed ? swap_in(in, key, old.word, *std::move(changed))
-                            : in.erase_if(at, old.word);
-        } else {
-            error = swap_in(in, key, old.word, std::move(changed));
-        }
-        if (error == 0)
-            in.values().retire(old.word);
-        return error == -ENOENT ? -EAGAIN : error;
-    }
-    template <typename T>
-    static int swap_in(table& in, key_arg key, const typename table::word& old, T&& changed) {
-        made entry = make(in, key, std::forward<T>(changed));
-        int error = entry ? in.replace_if(old, entry) : -ENOMEM;
-        if (error == 0)
-            entry.value.taken();
-        return error;
-    }
-    template <typename Fn, typename Absent>
-    result update_entry(key_arg key, Fn& change, Absent absent, int no_value) {
-        result done = begun();
-        if (!done)
-            return done;
-        table* in = get();
-        const code at = table::code_of(key);
-        do
-            done.error = try_update(*in, at, key, change, absent, no_value);
-        while (done.error == -EAGAIN);
-        return done;
+        });
     }
     // Without an end: to the last one.
     size_type erase_between(const K& first, const std::optional<K>& end) {
@@ -753,6 +674,28 @@ struct std::tuple_element<I, lathwork::insertion<It, Old>>
     : std::tuple_element<I, std::pair<It, bool>> {};
 
 namespace std { // NOLINT(cert-dcl58-cpp)
+
+// Of places. An exchange is one step.
+template <typename K, typename V, typename C>
+void swap(lathwork::detail::map_place<K, V, C>&& a, lathwork::detail::map_place<K, V, C>&& b) {
+    auto was = std::move(a).get();
+    std::move(a) = std::move(b);
+    std::move(b) = std::move(was);
+}
+template <typename K, typename V, typename C>
+auto exchange(lathwork::detail::map_place<K, V, C>&& at, const type_identity_t<V>& by) {
+    return std::move(at).exchange(by);
+}
+template <typename K, typename V, typename C, typename U>
+V max(lathwork::detail::map_place<K, V, C>&& a, U&& b) {
+    const V x = std::move(a), y = std::forward<U>(b);
+    return max(x, y);
+}
+template <typename K, typename V, typename C, typename U>
+V min(lathwork::detail::map_place<K, V, C>&& a, U&& b) {
+    const V x = std::move(a), y = std::forward<U>(b);
+    return min(x, y);
+}
 
 // As std::map's: gone(entry).
 template <typename K, typename V, typename Compare, typename Fn>

@@ -422,10 +422,16 @@ private:
     int error_ = 0;
 };
 
+template <typename T>
+inline constexpr bool is_optional = false;
+template <typename T>
+inline constexpr bool is_optional<std::optional<T>> = true;
+
 // One whose entries have an order.
 template <typename Table>
 class ordered : public container<Table> {
 protected:
+    using V = typename Table::mapped_type;
     using key_arg = typename Table::key_arg;
     using code = typename Table::code;
     using found = typename Table::found;
@@ -443,6 +449,29 @@ public:
     using const_reference = reference;
     using view = view_of<iterator>;
     using value_type = typename Table::entry;
+    // What removals hand back: true if there was something; its value, until it is destroyed.
+    using removed_value = typename Table::gone;
+    // What find() in a section returns: a pointer to the value, or a copy of one that lies in the
+    // index.
+    using held_value = std::conditional_t<Table::direct, std::optional<const V>, const V*>;
+
+    // The value, in place: it stays as it is to the end of the section, whoever erases the key.
+    held_value find(const read_section& /*inside*/, key_arg key) const {
+        found f;
+        if (!look_up(key, f))
+            return {};
+        if constexpr (Table::direct)
+            return Table::value_of(f.word);
+        else
+            return std::addressof(Table::value_of(f.word));
+    }
+    // Gives what is at a key the value that change(const V&) returns, as one step: if another
+    // thread changes it first, change is called again. It may return a std::optional<V>: none erases
+    // the entry. change runs in a section. 0 | -ENOENT | -ENOMEM
+    template <typename Fn>
+    result update(key_arg key, Fn&& change) {
+        return update_entry(key, change, [](Table&) { return -ENOENT; });
+    }
 
     iterator begin() const { return between<iterator>(true, {}).begin(); }
     iterator end() const { return iterator(made_table(), {}); }
@@ -492,6 +521,25 @@ public:
 protected:
     using container<Table>::container;
 
+    bool look_up(key_arg key, found& f) const {
+        const Table* in = get();
+        return in && in->get(Table::code_of(key), f);
+    }
+    // absent(table) inserts an entry, if there is none: 0 or an error.
+    template <typename Fn, typename Absent>
+    result update_entry(key_arg key, Fn& change, Absent absent) {
+        Table* in = this->inserts();
+        if (!in)
+            return {this->no_table()};
+        const code at = Table::code_of(key);
+        found old;
+        for (int error;;) {
+            reader inside(this->rcu()); // a box that has left is not used again before it ends
+            error = in->get(at, old) ? change_entry(*in, old, change) : absent(*in);
+            if (error != -EAGAIN)
+                return {error};
+        }
+    }
     template <typename It>
     view_of<It> between(bool any, typename It::bounds within) const {
         const Table* of = made_table();
@@ -507,6 +555,23 @@ protected:
     }
 
 private:
+    // -EAGAIN: another thread was faster.
+    template <typename Fn>
+    static int change_entry(Table& in, const found& old, Fn& change) {
+        auto by = change(Table::value_of(old.word));
+        auto put = [&](auto&& value) {
+            auto fresh = in.remake(old, std::forward<decltype(value)>(value));
+            return fresh ? in.replace_if(old, fresh) : -ENOMEM;
+        };
+        int error;
+        if constexpr (is_optional<decltype(by)> && !is_optional<V>)
+            error = by ? put(*std::move(by)) : in.erase_if(old);
+        else
+            error = put(std::move(by));
+        if (error == 0)
+            in.values().retire(old.word);
+        return error == -ENOENT ? -EAGAIN : error;
+    }
     std::optional<value_type> one(key_arg key, bool back) const {
         found f;
         const code at = Table::code_of(key);

@@ -8,8 +8,7 @@
 //
 //   lathwork::detail::table_of<int, int, std::less<>>::type t(lathwork::default_config());
 //   auto made = t.make(1, 10);
-//   if (t.insert(made) == 0)
-//       made.value.taken();
+//   int error = t.insert(made);
 //
 // Errors: members return 0 or a negative errno, as the C calls do.
 #ifndef LATHWORK_CXX_DETAIL_TABLE_HPP
@@ -77,6 +76,21 @@ public:
 
 protected:
     ~table_base() = default;
+    // What the C library calls for each item, with the address of the values; nullptr: no boxes.
+    template <void (Words::*Call)(const word&), typename Item>
+    static constexpr auto on_each =
+        in_boxes
+            ? [](void* values, Item item) { (static_cast<Words*>(values)->*Call)(Words::in(item)); }
+            : static_cast<void (*)(void*, Item)>(nullptr);
+    // The end; fini(), which is not locked, calls on_each<&Words::end>.
+    void finish(auto fini) {
+        if (error_)
+            return;
+        uncancelled end;
+        values_.drain();
+        fini();
+        values_.end({});
+    }
     Words values_;
     const lath_rcu* rcu_;
     int error_ = -ENOMEM;
@@ -105,12 +119,7 @@ public:
                 copied ? lath_index_clone(native(), copied, &how) : lath_index_init(native(), &how);
     }
     ~index_table() {
-        if (error_)
-            return;
-        uncancelled end;
-        values_.drain();
-        lath_index_fini(native(), each_of(end_each), this); // not locked then
-        values_.end({});
+        this->finish([&] { lath_index_fini(native(), each_item<&Words::end>, &values_); });
     }
     lath_index* native() const { return &list_; }
     static code code_in(const found& f) { return f.code; }
@@ -169,21 +178,30 @@ public:
                                                             n, nullptr);
         for (std::size_t i = 0; i < n; i++) {
             const lath_item& each = got.items[i];
-            to.put(back ? n - 1 - i : i, {each.key, each.size, Words::in(each)});
+            to.put(back ? n - 1 - i : i, {each.key, each.size, Words::in(&each)});
         }
         return n;
+    }
+    // If the entry is still `old`: 0 | -ENOENT | -ENOMEM
+    int replace_if(const found& old, auto& by) {
+        return by.value.taken(lath_index_replace_if(native(), old.code, given(old.word),
+                                                    given(by.value.word()), nullptr));
+    }
+    int erase_if(const found& old) {
+        return lath_index_erase_if(native(), old.code, given(old.word), nullptr);
     }
     // Erases what overlaps [first, first + size), retiring the values. Returns how many.
     std::uint64_t erase_sized(code first, std::uint64_t size) {
         return static_cast<std::uint64_t>(
-            lath_index_erase_range(native(), first, size, each_of(retire_each), this));
+            lath_index_erase_range(native(), first, size, each_item<&Words::retire>, &values_));
     }
     std::uint64_t erase_all() {
-        return static_cast<std::uint64_t>(lath_index_clear(native(), each_of(retire_each), this));
+        return static_cast<std::uint64_t>(
+            lath_index_clear(native(), each_item<&Words::retire>, &values_));
     }
     // Excludes all other calls.
     void clear() {
-        lath_index_clear(native(), each_of(keep_each), this);
+        lath_index_clear(native(), each_item<&Words::keep>, &values_);
         values_.destroy_all();
     }
     std::uint64_t count() const { return lath_index_count(native()); }
@@ -208,17 +226,8 @@ private:
         at += back ? ~code{0} : 1;
         return true;
     }
-    static lath_item_fn each_of(lath_item_fn each) { return in_boxes ? each : nullptr; }
-    static Words& values_in(void* self) { return static_cast<index_table*>(self)->values_; }
-    static void retire_each(void* self, const lath_item* item) {
-        values_in(self).retire(Words::in(*item));
-    }
-    static void keep_each(void* self, const lath_item* item) {
-        values_in(self).keep(Words::in(*item));
-    }
-    static void end_each(void* self, const lath_item* item) {
-        values_in(self).end(Words::in(*item));
-    }
+    template <void (Words::*Call)(const word&)>
+    static constexpr lath_item_fn each_item = base::template on_each<Call, const lath_item*>;
 
     mutable lath_index list_;
 };
@@ -235,11 +244,27 @@ public:
     using key_type = std::uint64_t;
     using key_arg = std::uint64_t;
     using entry = lathwork::entry<T>;
+    using mapped_type = T;
+    using gone = removed<T, T, base::words::direct>;
     using reference = const entry; // const: it->value = x would change a copy
-    static constexpr bool copies = true;
+    static constexpr bool direct = base::words::direct, copies = true;
     using base::base;
 
     static std::uint64_t code_of(std::uint64_t key) { return key; }
+    static decltype(auto) value_of(const typename base::word& of) { return base::words::show(of); }
+    struct made {
+        typename base::words::made value{};
+        explicit operator bool() const { return static_cast<bool>(value); }
+    };
+    // In place of `old`.
+    template <typename... Args>
+    made remake(const found& /*old*/, Args&&... args) {
+        return {this->values_.make(std::forward<Args>(args)...)};
+    }
+    // What covers a key, in a section.
+    bool get(std::uint64_t point, found& f) const {
+        return this->item(lath_index_lookup_item_rcu, point, f) == 0;
+    }
     static void copy_entry(const found& f, std::optional<entry>& to) {
         to.emplace(entry{range::sized(f.code, f.size), T(range_words<T>::show(f.word))});
     }
@@ -256,8 +281,17 @@ template <typename K, typename V, typename Table>
 class point_entries {
 public:
     using key_type = K;
+    using mapped_type = V;
     using key_arg = typename looked_up<K>::type;
     using entry = std::pair<const K, V>;
+    // An entry in place of `old`, with another value.
+    auto remake(const auto& old, auto&& value) {
+        return Table::with_entry(old, [&](const K& key, const V&) {
+            return static_cast<Table*>(this)->make(
+                std::piecewise_construct, std::forward_as_tuple(key),
+                std::forward_as_tuple(std::forward<decltype(value)>(value)));
+        });
+    }
     template <typename Found>
     static std::optional<entry> one(bool any, const Found& f) {
         if (!any)
@@ -366,9 +400,9 @@ public:
         for (std::size_t i = 0; i < keys.size(); i++)
             each(i, hits[i] != 0, found_words[i]);
     }
-    int insert(const made& of) {
+    int insert(made& of) {
         lath_item item{of.at, 1, given(of.value.word())};
-        return lath_index_insert_item(native(), &item, nullptr);
+        return of.value.taken(lath_index_insert_item(native(), &item, nullptr));
     }
     // At most `step` elements. Return how many went in, or out; codes[i] as the single calls.
     std::size_t insert_batch(std::span<const std::pair<K, V>> entries, int* codes) {
@@ -380,24 +414,17 @@ public:
         }
         return lath_index_insert_batch(native(), entries.size(), items.data(), codes);
     }
-    int replace(const made& by, word& old) {
+    int replace(made& by, word& old) {
         taken_item<word> was;
         int error = lath_index_replace_item(native(), by.at, given(by.value.word()), &was.item);
         old = was.value();
-        return error;
-    }
-    int replace_if(const word& expected, const made& by) {
-        return lath_index_replace_if(native(), by.at, given(expected), given(by.value.word()),
-                                     nullptr);
+        return by.value.taken(error);
     }
     int erase(code at, word& old) {
         found was;
         const int error = this->item(lath_index_erase_item, at, was);
         old = was.word;
         return error;
-    }
-    int erase_if(code at, const word& expected) {
-        return lath_index_erase_if(native(), at, given(expected), nullptr);
     }
     // Erases what is at or behind `first` and before *end. Returns how many.
     std::uint64_t erase_range(code first, const code* end) {
@@ -444,12 +471,9 @@ public:
             error_ = lath_bytes_init(native(), &records, &how);
     }
     ~byte_table() {
-        if (error_)
-            return;
-        uncancelled end;
-        values_.drain();
-        lath_bytes_fini(native(), end_each, this);
-        values_.end(0);
+        this->finish([&] {
+            lath_bytes_fini(native(), base::template on_each<&words::end, word>, &values_);
+        });
     }
     lath_bytes* native() const { return &set_; }
 
@@ -511,32 +535,32 @@ public:
         return n;
     }
 
-    int insert(const made& of) { return lath_bytes_insert(native(), of.value.word(), nullptr); }
-    int replace(const made& by, std::uint64_t& old) {
-        return lath_bytes_replace(native(), by.value.word(), &old);
+    int insert(made& of) {
+        return of.value.taken(lath_bytes_insert(native(), of.value.word(), nullptr));
     }
-    int replace_if(std::uint64_t expected, const made& by) {
-        return lath_bytes_replace_if(native(), expected, by.value.word(), nullptr);
+    int replace(made& by, std::uint64_t& old) {
+        return by.value.taken(lath_bytes_replace(native(), by.value.word(), &old));
+    }
+    int replace_if(const found& old, made& by) {
+        return by.value.taken(lath_bytes_replace_if(native(), old.word, by.value.word(), nullptr));
     }
     int erase(const code& at, std::uint64_t& old) {
         lath_bytes_key key = bytes_of(at);
         return lath_bytes_erase(native(), &key, &old);
     }
-    int erase_if(const code& /*at*/, std::uint64_t expected) {
-        return lath_bytes_erase_if(native(), expected, nullptr);
-    }
+    int erase_if(const found& old) { return lath_bytes_erase_if(native(), old.word, nullptr); }
     std::uint64_t erase_range(const code& first, const code* end) {
         std::uint64_t n = 0;
         reader inside(rcu_); // what has been found is not freed before it is erased
         for (found f; seek(&first, false, false, f) && (!end || precedes(code_in(f), *end));)
-            if (lath_bytes_erase_if(native(), f.word, nullptr) == 0) {
+            if (erase_if(f) == 0) {
                 values_.retire(f.word);
                 n++;
             }
         return n;
     }
     void clear() {
-        lath_bytes_clear(native(), keep_each, this);
+        lath_bytes_clear(native(), base::template on_each<&words::keep, word>, &values_);
         values_.destroy_all();
     }
     std::uint64_t count() const { return lath_bytes_count(native()); }
@@ -584,13 +608,6 @@ private:
     static void key_of_box(void* /*ctx*/, std::uint64_t box, lath_bytes_key* key) {
         *key = bytes_of(bytes_in(box));
     }
-    static void keep_each(void* self, std::uint64_t box) {
-        static_cast<byte_table*>(self)->values_.keep(box);
-    }
-    static void end_each(void* self, std::uint64_t box) {
-        static_cast<byte_table*>(self)->values_.end(box);
-    }
-
     mutable lath_bytes set_;
 };
 
@@ -602,8 +619,8 @@ struct table_of {
     static_assert(ascending<Compare, K> || descending<Compare, K>,
                   "lathwork: keys are ordered by their codes: Compare is std::less or "
                   "std::greater; for another order specialise lathwork::key_code<K>");
-    static_assert(std::is_object_v<V> && !std::is_const_v<V>,
-                  "lathwork: a value is an object that is not const; for references use pointers");
+    static_assert(std::is_object_v<V>,
+                  "lathwork: a value is an object; for references use pointers");
     static constexpr bool down = descending<Compare, K>;
     using type = std::conditional_t<word_key<K>, std::type_identity<word_table<K, V, down>>,
                                     std::type_identity<byte_table<K, V, down>>>::type;
