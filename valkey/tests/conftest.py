@@ -16,16 +16,26 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("lath")
 
 
-@pytest.fixture(scope="session", params=servers.KINDS)
-def shared(request):
-    """One server of each kind for all tests that only need their own keys."""
-    preload = servers.PRELOAD if request.param == "valkey" else ""
-    server = servers.Server(request.param, preload=preload)
+def lasting(kind, **options):
+    """A server for many tests."""
+    server = servers.Server(kind, preload=servers.PRELOAD if kind == "valkey" else "", **options)
     yield server
     alive = server.alive()
     text = server.stop()
     assert alive, text[-3000:]
     assert "AddressSanitizer" not in text, text[-3000:]
+
+
+@pytest.fixture(scope="session", params=servers.KINDS)
+def shared(request):
+    """One server of each kind for all tests that only need their own keys."""
+    yield from lasting(request.param)
+
+
+@pytest.fixture(scope="session")
+def shared_log(shared):
+    """Another one, which writes an append-only file."""
+    yield from lasting(shared.kind, appendonly="yes", appendfsync="no")
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 """Starts and stops servers with the module, in their own directories. servers.py KIND MODULE [ARGUMENTS] becomes one."""
 import os
 import pathlib
+import re
 import secrets
 import shutil
 import signal
@@ -29,8 +30,8 @@ def seed():
 
 
 def commands(text):
-    """Those of a text, one per line or between "|", as lists of words."""
-    return [line.split() for line in text.replace("\n", "|").split("|")]
+    """Those of a text, one per line or between "|" or ";", as lists of words."""
+    return [line.split() for line in re.split("[\n|;]", text)]
 
 
 def program(kind):
@@ -64,9 +65,10 @@ def launcher(kind):
 
 def free_port():
     """A port that nobody listens on, with the one 10,000 above, where a server of a cluster listens too. Both are below those
-    that the kernel gives to connections: none can take it before the server does, or while it starts again."""
+    that the kernel gives to connections: none can take it before the server does, or while it starts again. Tests that run side
+    by side take others."""
     while True:
-        port = secrets.randbelow(12000) + 10000
+        port = secrets.randbelow(1000) + 10000 + os.getpid() % 12 * 1000
         try:
             for number in (port, port + 10000):
                 with socket.socket() as s:
@@ -85,7 +87,7 @@ class Server:
         self.host, self.port = host, port or free_port()
         self.module = MODULE if module is None else module
         self.preload = preload
-        self.options = {"save": "", "enable-debug-command": "yes", "loglevel": "notice"}
+        self.options = {"save": "", "enable-debug-command": "yes", "loglevel": "notice", "repl-diskless-sync-delay": 0}
         if preload:  # the sanitizer's report is enough
             self.options.update({"crash-log-enabled": "no", "crash-memcheck-enabled": "no"})
         self.options.update({name.replace("_", "-"): value for name, value in options.items()})
@@ -111,17 +113,17 @@ class Server:
         with open(self.log, "a", encoding="utf-8") as log:
             self.process = subprocess.Popen(argv, executable=launch[0], stdout=log, stderr=log, env=environment)
         self.client = self.connect()
-        for _ in range(600):
-            try:
-                self.client.ping()
-                return
-            except redis.exceptions.BusyLoadingError:
-                pass
-            except redis.exceptions.ConnectionError as error:
-                if self.process.poll() is not None:
-                    raise RuntimeError(self.log.read_text(encoding="utf-8", errors="replace")[-3000:]) from error
-            time.sleep(0.05)
-        raise RuntimeError("the server does not answer")
+        if not wait_for(lambda: self.process.poll() is not None or self.answers()) or not self.alive():
+            raise RuntimeError(f"the server at port {self.port} ended ({self.process.poll()}) or does not answer:\n"
+                               + self.log.read_text(encoding="utf-8", errors="replace"))
+
+    def answers(self):
+        """It is this server, with all its data."""
+        try:
+            told = self.client.info()
+        except redis.exceptions.ConnectionError:
+            return False
+        return told["process_id"] == self.process.pid and not told["loading"]
 
     def connect(self, **options):
         options = {"socket_timeout": 60, "protocol": 2, **options}

@@ -39,7 +39,7 @@ def test_against_a_list(form, places):
     model, most = set(), 0
     for step in range(40):
         more = {(first := rng.choice(places), first + rng.choice((0, 1000, rng.randrange(900, 1060), 10**6)),
-                 f"{'a longer value ' * (rng.random() < .3)}{rng.randrange(40)}") for _ in range(5 if step < 4 else 500)}
+                 b"%s%d" % (b"a longer value " * (rng.random() < .3), rng.randrange(40))) for _ in range(5 if step < 4 else 500)}
         fewer = set(rng.sample(sorted(model), len(model) * rng.choice((1, 2, 4, 4)) // 4)) if step % 3 == 2 else set()
         assert form("LATH.INTERVAL.ADD", "i", *(word for one in sorted(more) for word in one)) == len(more - model)
         model |= more
@@ -48,20 +48,20 @@ def test_against_a_list(form, places):
         most = max(most, len(model))
         model -= fewer
         assert form("LATH.INTERVAL.LEN", "i") == len(model) and form("LATH.INTERVAL.COUNT", "i", "-", "+") == len(model)
+        every = [list(one) for one in sorted(model)]
         for a, b in ((0, 110), (0, 1110), (1100, 1120), (1190, 1190), (120, 1130), (100, TOP), (0, TOP), (0, 6010), (0, 6000)):
-            assert found(form("LATH.INTERVAL.OVERLAPS", "i", a, b)) == sorted(x for x in model if x[0] <= b and x[1] >= a)
-            assert found(form("LATH.INTERVAL.WITHIN", "i", a, b)) == sorted(x for x in model if x[0] >= a and x[1] <= b)
-            assert found(form("LATH.INTERVAL.CONTAINS", "i", a, b)) == sorted(x for x in model if x[0] <= a and x[1] >= b)
-        every = sorted(model)
+            assert form("LATH.INTERVAL.OVERLAPS", "i", a, b) == [x for x in every if x[0] <= b and x[1] >= a]
+            assert form("LATH.INTERVAL.WITHIN", "i", a, b) == [x for x in every if x[0] >= a and x[1] <= b]
+            assert form("LATH.INTERVAL.CONTAINS", "i", a, b) == [x for x in every if x[0] <= a and x[1] >= b]
         for _ in range(12):
             a, b, skip, want = rng.choice((0, 110, 1100)), rng.choice((1120, 6010, TOP)), rng.randrange(len(every) + 9), rng.choice((1, 7, 500))
-            assert found(form("LATH.INTERVAL.WITHIN", "i", a, b, "LIMIT", skip, want)) == [x for x in every if a <= x[0] and x[1] <= b][skip:skip + want]
-            assert found(form("LATH.INTERVAL.OVERLAPS", "i", a, b, "LIMIT", skip, want)) == [x for x in every if x[0] <= b and x[1] >= a][skip:skip + want]
+            assert form("LATH.INTERVAL.WITHIN", "i", a, b, "LIMIT", skip, want) == [x for x in every if a <= x[0] and x[1] <= b][skip:skip + want]
+            assert form("LATH.INTERVAL.OVERLAPS", "i", a, b, "LIMIT", skip, want) == [x for x in every if x[0] <= b and x[1] >= a][skip:skip + want]
             assert form("LATH.INTERVAL.COUNT", "i", a, b) == sum(x[0] <= b and x[1] >= a for x in every)
         for point in (0, 125, 1120, 1195, 4990, 6050, 10**7):
             near = form("LATH.INTERVAL.NEAREST", "i", point)
             if near:
-                assert (near[0], near[1], near[2].decode()) in model
+                assert tuple(near) in model
                 assert max(near[0] - point, point - near[1], 0) == min(max(x[0] - point, point - x[1], 0) for x in model)
         if model:
             form("COPY", "i", "copy", "REPLACE")
@@ -72,7 +72,7 @@ def test_against_a_list(form, places):
     assert form("EXISTS", "i") == 0
 
 
-@pytest.mark.parametrize("place", [lambda k: (0, 1, f"v{k}"), lambda k: (0, 40000 + k, "v"), lambda k: (0, 120000 - k, "v")],
+@pytest.mark.parametrize("place", [lambda k: (0, 1, f"v{k}"), lambda k: (0, 20000 + k, "v"), lambda k: (0, 60000 - k, "v")],
                          ids=["equal", "longer", "shorter"])
 def test_the_cost_of_many_at_one_place(form, place):
     """The time of N is in proportion to N, not to its square."""
@@ -87,8 +87,8 @@ def test_the_cost_of_many_at_one_place(form, place):
                 break
         return [min(column) for column in zip(*times)]
 
-    few, many = least(2500), least(40000)
-    assert all(b < 130 * a for a, b in zip(few, many)), (few, many)
+    few, many = least(2500), least(20000)
+    assert all(b < 32 * a for a, b in zip(few, many)), (few, many)
 
 
 def test_wrong_use(server):

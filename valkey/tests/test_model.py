@@ -442,11 +442,17 @@ class Waiting(RuleBasedStateMachine):
         self.here, self.there = self.there, self.here
         self.settle("k", "l")
 
+    @rule(ms=st.integers(1, 40), mode=st.sampled_from(["WRITE", "ALL"]))
+    def pause(self, ms, mode):
+        """What comes meanwhile is answered later."""
+        self.server("CLIENT", "PAUSE", ms, mode)
+
     @rule(data=st.data(), how=st.sampled_from(["TIMEOUT", "ERROR", "KILL", "leave"]))
     def leave(self, data, how):
-        """A client is given up."""
+        """A client is given up; not while a pause postpones it, when Redis 7.0 stops at CLIENT UNBLOCK."""
         if not self.waiting:
             return
+        self.server("CLIENT", "UNPAUSE")
         waiter = data.draw(st.sampled_from(self.waiting))
         connection = waiter[0]
         port = connection._sock.getsockname()[1]

@@ -68,19 +68,12 @@ def contents(server):
     return shown
 
 
-def test_reload(server):
-    fill(server)
-    before = contents(server)
-    whole = server("DEBUG", "DIGEST")
-    assert server("DEBUG", "RELOAD") == b"OK"
-    assert contents(server) == before
-    assert server("DEBUG", "DIGEST") == whole
-
-
-def test_aof_rewrite(start):
+def test_files_of_all_kinds(start):
     server = start(appendonly="yes")
     fill(server)
     before, whole = contents(server), server("DEBUG", "DIGEST")
+    server("DEBUG", "RELOAD")
+    assert contents(server) == before and server("DEBUG", "DIGEST") == whole, "the file of keys"
     server("DEBUG", "LOADAOF")
     assert contents(server) == before, "the file of effects"
     server("CONFIG", "SET", "aof-use-rdb-preamble", "no")
@@ -110,15 +103,6 @@ def test_files_without_our_keys_need_no_module(start, tmp_path):
     shutil.copy(f"{server.directory}/dump.rdb", tmp_path)
     plain = start(module="", directory=str(tmp_path))
     assert plain("GET", "text") == b"x"
-
-
-def test_leases_survive(server):
-    server("LATH.POOL.CREATE", "p", 0, 10)
-    server("LATH.POOL.ALLOC", "p", 10, "LEASE", 100)
-    server("DEBUG", "RELOAD")
-    assert server("LATH.POOL.ALLOC", "p", 10) is None
-    time.sleep(0.12)
-    assert server("LATH.POOL.ALLOC", "p", 10) == 0
 
 
 def crc64(data, _table=[]):  # of DUMP payloads: Jones' polynomial, reflected

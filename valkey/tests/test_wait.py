@@ -2,7 +2,6 @@
 """LATH.POOL.ALLOC ... BLOCK: what becomes of clients that wait when the pool, the server or the client changes.
 
 Retries and timers run outside of commands, where a server checks what a module may do: append-only file and replicas are on."""
-import os
 import re
 import socket
 import threading
@@ -12,25 +11,21 @@ import pytest
 import redis
 from redis.exceptions import ResponseError
 from redis.crc import key_slot
-from servers import Waiter, free_port, wait_for
-
-LONG = bool(os.environ.get("LATH_VALKEY_LONG"))
+from servers import Waiter, commands, free_port, wait_for
 
 
 @pytest.fixture
-def logged(start):
-    """A server that writes an append-only file."""
-    return start(appendonly="yes", appendfsync="no")
-
-
-def script(text):
-    """Commands, one per line of the text; the words are separated by spaces."""
-    return [line.split() for line in text.strip().split(";")]
+def logged(shared_log):
+    """A server that writes an append-only file, empty."""
+    shared_log("CLIENT", "UNPAUSE")
+    shared_log("DEBUG", "SET-ACTIVE-EXPIRE", 1)
+    shared_log("FLUSHALL")
+    return shared_log
 
 
 def run(server, text):
     """Runs the commands; "1: " before one: in database 1."""
-    for words in script(text):
+    for words in commands(text):
         if words[0].endswith(":"):
             client = server.connect(db=int(words[0][:-1]))
             client.execute_command(*words[1:])
@@ -41,7 +36,7 @@ def run(server, text):
 
 def transaction(server, text):
     pipe = server.client.pipeline(transaction=True)
-    for words in script(text):
+    for words in commands(text):
         pipe.execute_command(*words)
     pipe.execute()
 
@@ -80,7 +75,7 @@ def test_the_pool_is_gone_in_a_transaction(logged, end):
     assert waiter.answer(5) == "no such pool"
     full_pool(logged)
     waiter = Waiter(logged, "p", 5)
-    calls = ";".join("redis.call(" + ",".join(f"'{word}'" for word in words) + ")" for words in script(end) if words[0] != "SWAPDB")
+    calls = ";".join("redis.call(" + ",".join(f"'{word}'" for word in words) + ")" for words in commands(end) if words[0] != "SWAPDB")
     logged("EVAL", calls or "redis.call('DEL', 'p')", 0)
     assert waiter.answer(5) == "no such pool"
 
@@ -188,7 +183,7 @@ def test_eviction(start):
 def test_a_key_that_only_the_timer_finds_expired(logged):
     """The timer for a lease deletes the key, which is replicated, and tells the client."""
     logged("DEBUG", "SET-ACTIVE-EXPIRE", 0)
-    run(logged, "LATH.POOL.CREATE p 0 10; LATH.POOL.ALLOC p 10 LEASE 300; PEXPIRE p 100")
+    transaction(logged, "LATH.POOL.CREATE p 0 10; LATH.POOL.ALLOC p 10 LEASE 300; PEXPIRE p 100")
     waiter = Waiter(logged, "p", 10)
     assert waiter.answer(5) == "no such pool"
     full_pool(logged)
@@ -252,7 +247,6 @@ FARTHEST = 2**62 - 1
 @pytest.mark.parametrize("block", [0, FARTHEST, 2**61])
 def test_times_far_away(logged, end, block):
     """Servers count some times in microseconds."""
-    logged.client = logged.connect(socket_timeout=20)
     logged("LATH.POOL.CREATE", "p", 0, 10)
     assert logged("LATH.POOL.RESERVE", "p", 0, 10, *end) == 0
     waiter = Waiter(logged, "p", 10, block=block)
@@ -304,12 +298,12 @@ def test_leases_of_a_pool_that_moved_wake_clients(logged, move):
 @pytest.mark.parametrize("mode", ["WRITE", "ALL"])
 def test_nothing_changes_while_clients_are_paused(logged, mode):
     """A lease ends and a client waits for it: neither the end nor the allocation may reach replicas before the pause is over."""
-    run(logged, "LATH.POOL.CREATE p 0 10; LATH.POOL.ALLOC p 5 LEASE 150; LATH.POOL.ALLOC p 5 LEASE 200")
+    run(logged, "LATH.POOL.CREATE p 0 10; LATH.POOL.ALLOC p 5; LATH.POOL.ALLOC p 5")
     waiter = Waiter(logged, "p", 10)
-    before = logged("INFO", "replication")["master_repl_offset"]
-    logged("CLIENT", "PAUSE", 600, mode)
+    transaction(logged, f"LATH.POOL.LEASE p 0 50; LATH.POOL.LEASE p 5 100; CLIENT PAUSE 600 {mode}")
     if mode == "WRITE":
-        time.sleep(0.4)
+        before = logged("INFO", "replication")["master_repl_offset"]
+        time.sleep(0.3)
         assert logged("INFO", "replication")["master_repl_offset"] == before
     assert waiter.served()[0] == 0 and waiter.seconds > 0.5
     same_after_restart(logged)
