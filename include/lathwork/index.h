@@ -310,6 +310,12 @@ LATH_API size_t lath_index_scan_values(struct lath_index *index, uint64_t from, 
 				       uint64_t *keys, uint64_t *values, size_t max,
 				       uint64_t *next);
 
+/* As lath_index_scan, but items[].value is the address of the value in the index. A caller that
+ * excludes all calls that change the index may read and write values there until the next of
+ * these, or the end of the index. Not for values of more than 8 bytes. */
+LATH_API size_t lath_index_scan_places(struct lath_index *index, uint64_t from, uint64_t last,
+				       struct lath_item *items, size_t max, uint64_t *next);
+
 /* Called with items of one leaf: arrays of n keys and values, valid during the call. Returns 0 to
  * go on. */
 typedef int (*lath_visit_fn)(void *arg, const uint64_t *keys, const uint64_t *values, size_t n);

@@ -62,6 +62,18 @@ inline void scan(index_calls& it, range_call& c) {
         c.items.push_back(c.how % 4 == 1 ? lath_item{keys[i], 0, values[i]} : items[i]);
 }
 
+inline void scan_places(index_calls& it, range_call& c) {
+    c.how = 0; // as a scan
+    if (value_words > 1)
+        return scan(it, c);
+    c.items.resize(c.size + 1);
+    c.next = 1;
+    c.items.resize(
+        lath_index_scan_places(it.set(), c.key, c.other, c.items.data(), c.size, &c.next));
+    for (lath_item& item : c.items)
+        item.value = *reinterpret_cast<const word*>(item.value);
+}
+
 // For each key that it has passed, the item that began there was read at some moment.
 inline void scan_steps(const range_call& c, std::vector<range_call>& steps) {
     const bool back = c.how % 4 == 3, full = c.items.size() == c.size;
@@ -197,6 +209,7 @@ inline const std::vector<described<index_calls>> index_looks = {
      }},
     {"scan, scan_values, visit_values, scan_back", 14, effect::apart, {}, nullptr, draw_scan, scan,
      scan_agrees, scan_steps},
+    {"scan_places", 3, effect::alone, {}, nullptr, draw_scan, scan_places, scan_agrees},
     {"cursor_seek, cursor_seek_floor, cursor_next, cursor_prev, cursor_init", 8, effect::alone, {},
      nullptr, draw_key, step_cursor, cursor_agrees},
     {"walk", 3, effect::apart, {}, nullptr, draw_key, walk, nullptr, walk_steps},

@@ -352,11 +352,12 @@ static int lath_count_all(void *arg, const u64 *keys, const u64 *values, size_t 
 	return 0;
 }
 
-/* A visit gets every item once, in order, and ends when it is told to. */
+/* A visit gets every item once, in order, and ends when it is told to; values are changed where
+ * they are. */
 static int visits(void)
 {
 	struct lath_item item = { 0, 1, 2 };
-	u64 sum = 0, last;
+	u64 sum = 0, last, value;
 
 	for (; item.key < 1000; item.key++)
 		CHECK(!lath_index_insert_item(list, &item, NULL));
@@ -371,6 +372,9 @@ static int visits(void)
 		CHECK(!lath_index_visit_values(list, 0, last, 1000, lath_count_all, &sum));
 		CHECK(sum == last + 1);
 	}
+	CHECK(lath_index_scan_places(list, 7, 7, &item, 1, NULL) == 1 && item.key == 7);
+	*(u64 *)(uintptr_t)item.value = 5;
+	CHECK(lath_index_get(list, 7, &value) == 1 && value == 5);
 	return 0;
 }
 

@@ -149,6 +149,9 @@ extern "C" {
     pub fn lath_index_scan(
         index: Index, from: u64, last: u64, items: Item, max: usize, next: *mut u64,
     ) -> usize;
+    pub fn lath_index_scan_places(
+        index: Index, from: u64, last: u64, items: Item, max: usize, next: *mut u64,
+    ) -> usize;
     pub fn lath_index_rank(index: Index, key: u64) -> i64;
     pub fn lath_index_select(index: Index, rank: u64, found: Item) -> c_int;
     pub fn lath_index_count(index: Index) -> u64;

@@ -3,6 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::ffi::c_void;
+use core::marker::PhantomData;
 use core::mem;
 use core::ops::Bound;
 use core::ptr;
@@ -14,8 +15,9 @@ use crate::ahead::{Ahead, AHEAD};
 use crate::bytes::{Bytes, BytesRange};
 use crate::code;
 use crate::common::{
-    collected, compared, constructors, from_array, iterated, keys_and_values, stepped,
+    collected, compared, constructors, from_array, inserted, iterated, keyed, stepped,
 };
+use crate::entry::Alone;
 use crate::error::{BytesError, Reason};
 use crate::handle::{config, made, no_memory, Handle};
 use crate::memory::{NoMemory, Options};
@@ -305,6 +307,13 @@ impl<K: Bytes, V> BytesMap<K, V> {
         Some(gone.into_value())
     }
 
+    /// The value of `key`, to be changed: no one else has the map.
+    pub fn get_mut<Q: Bytes + ?Sized>(&mut self, key: &Q) -> Option<&mut V> {
+        let word = self.look(key.bytes())?.word;
+        // SAFETY: as of BytesMut.
+        Some(unsafe { pair_mut::<K, V>(word) }.1)
+    }
+
     /// Removes this entry, unless another thread has changed it.
     fn remove_if(&self, entry: &Found<'_, K, V>) -> bool {
         // SAFETY: the set is initialised; the entry is in a section, so its pair lives.
@@ -335,25 +344,14 @@ impl<K: Bytes, V> BytesMap<K, V> {
         Some((key, value))
     }
 
-    fn pop(&self, last: bool) -> Option<(Ref<'_, K, InNode>, Ref<'_, V, InNode>)> {
+    fn pop(&self, first: bool) -> Option<(Ref<'_, K, InNode>, Ref<'_, V, InNode>)> {
         self.set.drop_some();
         loop {
-            let found = self.iter().step(last)?;
+            let found = self.iter().step(!first)?;
             if self.remove_if(&found) {
                 return Some(found.into_entry());
             }
         }
-    }
-
-    /// Removes the entry with the lowest key. Of threads that call it at the same time each gets
-    /// another one.
-    pub fn pop_first(&self) -> Option<(Ref<'_, K, InNode>, Ref<'_, V, InNode>)> {
-        self.pop(false)
-    }
-
-    /// Removes the entry with the highest key.
-    pub fn pop_last(&self) -> Option<(Ref<'_, K, InNode>, Ref<'_, V, InNode>)> {
-        self.pop(true)
     }
 
     /// Removes `key` and returns it with its value: no one else has the map.
@@ -371,12 +369,6 @@ impl<K: Bytes, V> BytesMap<K, V> {
             let Pair { key, value } = value::from_node::<Pair<K, V>>(word, &self.set.memory());
             (key, value)
         }
-    }
-
-    /// Removes the entries for which `keep` returns false.
-    pub fn retain(&self, mut keep: impl FnMut(&K, &V) -> bool) {
-        let gone = self.extract_if(.., |key, value| !keep(key, value));
-        gone.for_each(drop);
     }
 
     /// As [`PointMap::extract_if`](crate::PointMap::extract_if).
@@ -461,12 +453,17 @@ impl<K: Bytes, V> BytesMap<K, V> {
         self.between(Edge::Open, Edge::Open)
     }
 
-    keys_and_values!(Ref<'_, K, InNode>, Ref<'_, V, InNode>);
+    keyed!(Ref<'_, K, InNode>, Ref<'_, V, InNode>, BytesMut<'_, K, V>);
 
     /// The entries with these keys, in order.
     pub fn range(&self, keys: impl BytesRange) -> BytesEntries<'_, K, V> {
         let (from, to) = keys.ends();
         self.between(Edge::of(from), Edge::of(to))
+    }
+
+    /// The entries with these keys, in order, to be changed: no one else has the map.
+    pub fn range_mut(&mut self, keys: impl BytesRange) -> BytesMut<'_, K, V> {
+        BytesMut(self.range(keys), PhantomData)
     }
 
     /// The entries whose keys begin with `prefix`, in order.
@@ -631,6 +628,27 @@ stepped!(
     |this, back| this.step(back).map(Found::into_entry)
 );
 
+/// The key and the value of a word, for a caller that alone has the map.
+///
+/// # Safety
+///
+/// The word is in the map, and nothing else looks at its value as long as the result is used.
+unsafe fn pair_mut<'a, K, V>(word: u64) -> (&'a K, &'a mut V) {
+    let pair = value::node_value::<Pair<K, V>>(word);
+    (&*ptr::addr_of!((*pair).key), &mut *ptr::addr_of_mut!((*pair).value))
+}
+
+/// Entries of a [`BytesMap`] in order, with values that can be changed.
+//
+// A `&mut` to the map is borrowed meanwhile: see `Values`. The set looks at keys alone.
+pub struct BytesMut<'a, K: Bytes, V>(BytesEntries<'a, K, V>, PhantomData<&'a mut V>);
+
+stepped!(impl ['a, K: Bytes, V] BytesMut<'a, K, V>, (&'a K, &'a mut V), |this, back| {
+    let word = this.0.step(back)?.word;
+    // SAFETY: as above.
+    Some(unsafe { pair_mut(word) })
+});
+
 /// Takes the pairs of a map that ends, in order. The set has their words.
 struct Taken<'a, K: Bytes, V> {
     map: &'a mut BytesMap<K, V>,
@@ -693,10 +711,31 @@ collected!(
     ///
     /// If a key is longer than 2^30 bytes.
     impl [K: Bytes, V] BytesMap<K, V>, of [] (K, V),
-    clone [K: Bytes + Clone, V: Clone] |(key, value)| ((*key).clone(), (*value).clone())
+    clone [K: Bytes + Clone, V: Clone] |(key, value)| ((*key).clone(), (*value).clone()), by options
 );
 from_array!(impl [K: Bytes, V] BytesMap<K, V>, of (K, V));
-iterated!(impl [K: Bytes, V] BytesMap<K, V>, BytesEntries<'a, K, V>);
+iterated!(impl [K: Bytes, V] &'a BytesMap<K, V>, BytesEntries<'a, K, V>, iter);
+iterated!(impl [K: Bytes, V] &'a mut BytesMap<K, V>, BytesMut<'a, K, V>, iter_mut);
+
+impl<K: Bytes, V> Alone for BytesMap<K, V> {
+    type Key = K;
+    type Value = V;
+
+    fn value(&mut self, key: &K) -> Option<&mut V> {
+        self.get_mut(key)
+    }
+
+    fn add(&mut self, key: K, value: V) -> &mut V {
+        let there = self.try_insert(key, value).map(|there| there.address());
+        let there = inserted(there.map_err(|refused| refused.reason));
+        // SAFETY: as of BytesMut.
+        unsafe { &mut *there.expect("lathwork: an entry has gone") }
+    }
+
+    fn take_entry(&mut self, key: &K) -> Option<(K, V)> {
+        self.take(key)
+    }
+}
 
 impl<K: Bytes, V> IntoIterator for BytesMap<K, V> {
     type Item = (K, V);

@@ -7,9 +7,10 @@ use crate::handle::made;
 use crate::memory::NoMemory;
 
 /// What `extend()` makes of the result of an insert: an empty range is left out.
-pub(crate) fn inserted<T, K>(done: Result<T, Reason<K>>) {
+pub(crate) fn inserted<T, K>(done: Result<T, Reason<K>>) -> Option<T> {
     let refused: Reason = match done {
-        Ok(_) | Err(Reason::Empty) => return,
+        Ok(there) => return Some(there),
+        Err(Reason::Empty) => return None,
         Err(Reason::NoMemory) => made(Err(NoMemory)),
         Err(Reason::Other(errno)) => Reason::Other(errno),
         Err(_) => Reason::TooLong,
@@ -37,7 +38,7 @@ macro_rules! constructors {
 macro_rules! collected {
     (
         $(#[$doc:meta])* impl [$($of:tt)*] $name:ty, of [$($more:tt)*] $entry:ty,
-        clone [$($cloned:tt)*] $copy:expr $(, or $whole:ident)?
+        clone [$($cloned:tt)*] $copy:expr, by $($options:ident).+ $(, or $whole:ident)?
     ) => {
         impl<$($cloned)*> Clone for $name {
             /// A map of the same options. Another thread may change this one during the call.
@@ -47,7 +48,7 @@ macro_rules! collected {
                         return map;
                     }
                 )?
-                let map = crate::handle::made(Self::try_with(self.options));
+                let map = crate::handle::made(Self::try_with(self.$($options).+));
                 (&map).extend(self.iter().map($copy));
                 map
             }
@@ -146,15 +147,15 @@ macro_rules! compared {
     };
 }
 
-/// `&NAME` is entries in order: `impl [GENERICS] NAME, ITERATOR`.
+/// A reference to a map is entries in order: `impl [GENERICS] REFERENCE, ITERATOR, CALL`.
 macro_rules! iterated {
-    (impl [$($of:tt)*] $name:ty, $iterator:ty) => {
-        impl<'a, $($of)*> IntoIterator for &'a $name {
+    (impl [$($of:tt)*] $name:ty, $iterator:ty, $call:ident) => {
+        impl<'a, $($of)*> IntoIterator for $name {
             type Item = <$iterator as Iterator>::Item;
             type IntoIter = $iterator;
 
             fn into_iter(self) -> $iterator {
-                self.iter()
+                self.$call()
             }
         }
     };
@@ -279,9 +280,9 @@ macro_rules! indexed {
     };
 }
 
-/// Keys and values of a map, in order.
-macro_rules! keys_and_values {
-    ($key:ty, $value:ty) => {
+/// What maps of single keys have, each with its `range()`, `range_mut()`, `extract_if()` and `pop()`.
+macro_rules! keyed {
+    ($key:ty, $value:ty, $entries_mut:ty) => {
         /// All keys in order.
         pub fn keys(&self) -> crate::common::Shown<impl DoubleEndedIterator<Item = $key> + '_> {
             crate::common::Shown(self.iter().map(|(key, _)| key))
@@ -292,6 +293,16 @@ macro_rules! keys_and_values {
             crate::common::Shown(self.iter().map(|(_, value)| value))
         }
 
+        /// All values in the order of their keys, to be changed: no one else has the map.
+        pub fn values_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut V> + '_ {
+            self.iter_mut().map(|(_, value)| value)
+        }
+
+        /// All entries in order, to be changed: no one else has the map.
+        pub fn iter_mut(&mut self) -> $entries_mut {
+            self.range_mut(..)
+        }
+
         /// All keys by value, in order; the values are dropped.
         pub fn into_keys(self) -> impl DoubleEndedIterator<Item = K> {
             self.into_iter().map(|(key, _)| key)
@@ -300,6 +311,29 @@ macro_rules! keys_and_values {
         /// All values by value, in the order of their keys; the keys are dropped.
         pub fn into_values(self) -> impl DoubleEndedIterator<Item = V> {
             self.into_iter().map(|(_, value)| value)
+        }
+
+        /// The place of `key`: no one else has the map.
+        pub fn entry(&mut self, key: K) -> crate::Entry<'_, Self> {
+            crate::Entry::new(self, key)
+        }
+
+        /// Removes the entry with the lowest key. Of threads that call it at the same time each gets
+        /// another one.
+        pub fn pop_first(&self) -> Option<($key, $value)> {
+            self.pop(true)
+        }
+
+        /// Removes the entry with the highest key.
+        pub fn pop_last(&self) -> Option<($key, $value)> {
+            self.pop(false)
+        }
+
+        /// Removes the entries for which `keep` returns false. An entry whose value another thread
+        /// changes meanwhile is kept.
+        pub fn retain(&self, mut keep: impl FnMut(&K, &V) -> bool) {
+            let gone = self.extract_if(.., |key, value| !keep(key, value));
+            gone.for_each(drop);
         }
     };
 }
@@ -339,8 +373,8 @@ macro_rules! both_ends {
 }
 
 pub(crate) use {
-    both_ends, collected, compared, constructors, from_array, indexed, iterated, keys_and_values,
-    of_copies, stepped,
+    both_ends, collected, compared, constructors, from_array, indexed, iterated, keyed, of_copies,
+    stepped,
 };
 
 /// Keys or values of a map that an iterator shows in place: what each derefs to can be copied.

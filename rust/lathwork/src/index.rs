@@ -27,8 +27,8 @@ pub(crate) type Entry<'a, V> = (u64, u64, Ref<'a, V>);
 
 pub(crate) struct Index<V> {
     index: Handle<sys::lath_index, V>,
-    /// Values are in the index, in words: they are numbers, or `Copy` and fit.
-    copied: bool,
+    /// `copied`: values are in the index, in words: they are numbers, or `Copy` and fit.
+    pub(crate) options: Options,
 }
 
 fn item_of(first: u64, last: u64, value: u64) -> lath_item {
@@ -72,20 +72,20 @@ impl<V> Gone<V> {
 }
 
 impl<V> Index<V> {
-    pub(crate) fn new(layout: sys::c_int, options: &Options) -> Result<Self, NoMemory> {
+    pub(crate) fn new(layout: sys::c_int, options: Options) -> Result<Self, NoMemory> {
         // SAFETY: both pointers are valid.
         Self::by(layout, options, |index, config| unsafe { sys::lath_index_init(index, config) })
     }
 
     /// One of the same items, if their values are in words: leaf by leaf.
-    pub(crate) fn copy(&self, layout: sys::c_int, options: &Options) -> Option<Self> {
+    pub(crate) fn copy(&self, layout: sys::c_int) -> Option<Self> {
         // SAFETY: likewise, and this index is initialised.
         let clone = |index, config: &_| unsafe { sys::lath_index_clone(index, self.raw(), config) };
-        self.inline().then(|| made(Self::by(layout, options, clone)))
+        self.inline().then(|| made(Self::by(layout, self.options, clone)))
     }
 
     fn by(
-        layout: sys::c_int, options: &Options,
+        layout: sys::c_int, options: Options,
         init: impl FnOnce(*mut sys::lath_index, &sys::lath_config) -> sys::c_int,
     ) -> Result<Self, NoMemory> {
         let copied = number::<V>() || options.copied && value::fits::<V>();
@@ -96,12 +96,13 @@ impl<V> Index<V> {
             }
             init(index, &config)
         };
-        Ok(Index { index: Handle::new(options.memory, init).map_err(no_memory)?, copied })
+        let index = Handle::new(options.memory, init).map_err(no_memory)?;
+        Ok(Index { index, options: Options { copied, ..options } })
     }
 
     /// Whether values are in words, and not in nodes.
     pub(crate) fn inline(&self) -> bool {
-        number::<V>() || self.copied
+        number::<V>() || self.options.copied
     }
 
     /// A section, if values need one while they are looked at.
@@ -114,12 +115,12 @@ impl<V> Index<V> {
     }
 
     pub(crate) fn memory(&self) -> Memory {
-        self.index.memory()
+        self.options.memory
     }
 
     /// A value as the index has it, for a call that may refuse it.
     pub(crate) fn stored(&self, value: V) -> Result<Stored, InsertError<V>> {
-        Stored::new(value, self.copied, &self.memory())
+        Stored::new(value, self.options.copied, &self.memory())
             .map_err(|value| InsertError { reason: Reason::NoMemory, value })
     }
 
@@ -129,7 +130,7 @@ impl<V> Index<V> {
     ///
     /// It comes from `stored()` and is in no index.
     pub(crate) unsafe fn refused(&self, reason: Reason, stored: Stored) -> InsertError<V> {
-        let value = stored.take(self.copied, &self.memory());
+        let value = stored.take(self.options.copied, &self.memory());
         InsertError { reason, value }
     }
 
@@ -150,7 +151,7 @@ impl<V> Index<V> {
         &self, first: u64, last: u64, stored: &Stored,
     ) -> Result<(), Reason> {
         let (item, mut there) =
-            (item_of(first, last, stored.given::<V>(self.copied)), lath_item::default());
+            (item_of(first, last, stored.given::<V>(self.options.copied)), lath_item::default());
         if item.size == 0 {
             return Err(Reason::TooLong);
         }
@@ -164,7 +165,7 @@ impl<V> Index<V> {
         let section = self.section();
         let stored = self.stored(value)?;
         let (item, mut there) =
-            (item_of(key, key, stored.given::<V>(self.copied)), lath_item::default());
+            (item_of(key, key, stored.given::<V>(self.options.copied)), lath_item::default());
         // a thread may remove the key, or insert it, between the two calls
         loop {
             // SAFETY: the index is initialised; all pointers are valid.
@@ -176,7 +177,7 @@ impl<V> Index<V> {
                 Err(reason) => return Err(unsafe { self.refused(reason, stored) }),
             }
             // SAFETY: as above.
-            let (result, _, old) = Stored::filled::<V>(self.copied, |there| unsafe {
+            let (result, _, old) = Stored::filled::<V>(self.options.copied, |there| unsafe {
                 sys::lath_index_replace_item(self.raw(), key, item.value, there)
             });
             if code::found(result) {
@@ -190,7 +191,7 @@ impl<V> Index<V> {
     pub(crate) fn item(&self, call: Call, key: u64) -> Option<(lath_item, Stored)> {
         // SAFETY: the index is initialised; the pointer is valid.
         let call = |item: &mut _| unsafe { call(self.raw(), key, item) };
-        let (result, item, stored) = Stored::filled::<V>(self.copied, call);
+        let (result, item, stored) = Stored::filled::<V>(self.options.copied, call);
         code::found(result).then_some((item, stored))
     }
 
@@ -235,7 +236,7 @@ impl<V> Index<V> {
             synchronize();
         }
         // SAFETY: it has left the index, and nobody looks at it any more.
-        Some(unsafe { stored.take(self.copied, &self.memory()) })
+        Some(unsafe { stored.take(self.options.copied, &self.memory()) })
     }
 
     /// Removes the entry at `key` if its words are those of `value`.
@@ -243,7 +244,12 @@ impl<V> Index<V> {
         let old = value.stored();
         // SAFETY: the index is initialised.
         let gone = code::unchanged(unsafe {
-            sys::lath_index_erase_if(self.raw(), key, old.given::<V>(self.copied), ptr::null_mut())
+            sys::lath_index_erase_if(
+                self.raw(),
+                key,
+                old.given::<V>(self.options.copied),
+                ptr::null_mut(),
+            )
         });
         if gone {
             self.left(old);
@@ -257,7 +263,8 @@ impl<V> Index<V> {
     ) -> Result<Ref<'_, V>, InsertError<V>> {
         let section = self.section();
         let (stored, old, index) = (self.stored(value)?, old.stored(), self.raw());
-        let (from, to) = (old.given::<V>(self.copied), stored.given::<V>(self.copied));
+        let (from, to) =
+            (old.given::<V>(self.options.copied), stored.given::<V>(self.options.copied));
         // SAFETY: the index is initialised; a refused value is not in it.
         unsafe {
             let result = sys::lath_index_replace_if(index, key, from, to, ptr::null_mut());
@@ -305,8 +312,13 @@ impl<V> Index<V> {
         let stored = self.stored(value)?;
         let locked = lock();
         // SAFETY: the index is initialised; the pointers are valid.
-        let (result, _, old) = Stored::filled::<V>(self.copied, |old| unsafe {
-            sys::lath_index_replace_item(self.raw(), key, stored.given::<V>(self.copied), old)
+        let (result, _, old) = Stored::filled::<V>(self.options.copied, |old| unsafe {
+            sys::lath_index_replace_item(
+                self.raw(),
+                key,
+                stored.given::<V>(self.options.copied),
+                old,
+            )
         });
         drop(locked);
         if !code::found(result) {
@@ -319,7 +331,7 @@ impl<V> Index<V> {
 
     /// Puts a range over what is there. The caller excludes other changes if values are in nodes.
     pub(crate) fn store(&self, first: u64, last: u64, stored: &Stored) -> Result<(), Reason> {
-        let item = item_of(first, last, stored.given::<V>(self.copied));
+        let item = item_of(first, last, stored.given::<V>(self.options.copied));
         if item.size == 0 {
             return Err(Reason::TooLong);
         }
@@ -360,7 +372,8 @@ impl<V> Index<V> {
                 if !self.inline() {
                     value::share(there.first());
                 }
-                let result = sys::lath_index_split(index, last + 1, there.given::<V>(self.copied));
+                let result =
+                    sys::lath_index_split(index, last + 1, there.given::<V>(self.options.copied));
                 shrunk(result).map_err(|none| {
                     if !self.inline() {
                         value::leave(there.first());

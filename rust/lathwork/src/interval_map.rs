@@ -273,9 +273,9 @@ impl<K: Key, V> Drop for IntervalMap<K, V> {
 collected!(
     /// Empty intervals are left out.
     impl [K: Key, V] IntervalMap<K, V>, of [R: KeyRange<K>,] (R, V),
-    clone [K: Key, V: Clone] |(range, value)| (range, (*value).clone())
+    clone [K: Key, V: Clone] |(range, value)| (range, (*value).clone()), by options
 );
-iterated!(impl [K: Key, V] IntervalMap<K, V>, Intervals<'a, K, V>);
+iterated!(impl [K: Key, V] &'a IntervalMap<K, V>, Intervals<'a, K, V>, iter);
 
 /// Whether both have the same intervals with equal values, each as often.
 impl<K: Key, V: PartialEq> PartialEq for IntervalMap<K, V> {

@@ -113,15 +113,15 @@ mod with_serde;
 
 pub use algebra::Algebra;
 pub use bytes::{Bytes, BytesRange};
-pub use bytes_map::{BytesEntries, BytesMap, IntoBytesEntries};
+pub use bytes_map::{BytesEntries, BytesMap, BytesMut, IntoBytesEntries};
 pub use common::Shown;
-pub use entry::Entry;
+pub use entry::{Entry, OccupiedEntry, VacantEntry};
 pub use error::{AllocError, BytesError, InsertError, Reason};
 pub use interval_map::{IntervalMap, Intervals};
 pub use key::{Key, KeyRange};
 pub use memory::{Allocator, NoMemory, Options};
 pub use octets::{AsOctets, Octets};
-pub use point_map::{IntoPoints, PointMap, Points};
+pub use point_map::{IntoPoints, PointMap, Points, PointsMut};
 pub use range_allocator::{Held, Policy, RangeAllocator, Runs};
 pub use range_locks::{NotLocked, RangeGuard, RangeLocks};
 pub use range_map::{Gaps, IntoRanges, RangeMap, Ranges};

@@ -6,15 +6,18 @@ use core::marker::PhantomData;
 use lathwork_sys as sys;
 
 use crate::common::{
-    both_ends, collected, compared, constructors, from_array, indexed, iterated, keys_and_values,
+    both_ends, collected, compared, constructors, from_array, indexed, inserted, iterated, keyed,
     of_copies,
 };
+use crate::entry::{Alone, OccupiedEntry};
 use crate::error::{InsertError, Reason};
+use crate::handle::made;
 use crate::index::{Entry, Index};
 use crate::key::{word, words};
 use crate::memory::{NoMemory, Options};
 use crate::own::IntoEntries;
-use crate::scan::Scan;
+use crate::scan::{Scan, Values};
+use crate::value::value_size;
 use crate::{Key, KeyRange, Ref};
 
 /// An ordered map from keys to values, for any number of threads.
@@ -36,7 +39,6 @@ use crate::{Key, KeyRange, Ref};
 /// ```
 pub struct PointMap<K: Key, V> {
     pub(crate) index: Index<V>,
-    options: Options,
     of: PhantomData<fn(K) -> K>,
 }
 
@@ -46,7 +48,7 @@ impl<K: Key, V> PointMap<K, V> {
 
     /// An empty map that is made as `options` says.
     pub fn try_with(options: Options) -> Result<Self, NoMemory> {
-        Ok(PointMap { index: Index::new(sys::LATH_POINTS, &options)?, options, of: PhantomData })
+        Ok(PointMap { index: Index::new(sys::LATH_POINTS, options)?, of: PhantomData })
     }
 
     /// Gives `key` a value. Returns the one that it had. O(log n).
@@ -139,14 +141,10 @@ impl<K: Key, V> PointMap<K, V> {
 
     /// A copy of a map whose values are in words.
     fn whole(&self) -> Option<Self> {
-        Some(PointMap {
-            index: self.index.copy(sys::LATH_POINTS, &self.options)?,
-            options: self.options,
-            of: PhantomData,
-        })
+        Some(PointMap { index: self.index.copy(sys::LATH_POINTS)?, of: PhantomData })
     }
 
-    keys_and_values!(K, Ref<'_, V>);
+    keyed!(K, Ref<'_, V>, PointsMut<'_, K, V>);
 
     /// Removes `key`. Its value is dropped when no thread has a [`Ref`] to it.
     pub fn remove(&self, key: impl Borrow<K>) -> Option<Ref<'_, V>> {
@@ -171,17 +169,55 @@ impl<K: Key, V> PointMap<K, V> {
         self.index.remove_and_wait(word(key))
     }
 
-    /// Removes the entry with the lowest key. Of threads that call it at the same time each gets
-    /// another one.
-    pub fn pop_first(&self) -> Option<(K, Ref<'_, V>)> {
+    fn pop(&self, first: bool) -> Option<(K, Ref<'_, V>)> {
         self.index.drop_some();
-        self.index.pop(true).map(entry)
+        self.index.pop(first).map(entry)
     }
 
-    /// Removes the entry with the highest key.
-    pub fn pop_last(&self) -> Option<(K, Ref<'_, V>)> {
-        self.index.drop_some();
-        self.index.pop(false).map(entry)
+    /// The value of `key`, to be changed: no one else has the map. In a map
+    /// [`of_copies`](Self::of_copies) of more than 8 bytes, the first such call gives each value its
+    /// own memory; [`update`](Self::update) does not.
+    ///
+    /// ```
+    /// let mut map = lathwork::PointMap::from([(1, 5), (2, 6)]);
+    /// if let Some(n) = map.get_mut(1) {
+    ///     *n += 1;
+    /// }
+    /// for (key, n) in &mut map {
+    ///     *n *= key;
+    /// }
+    /// assert!(map.into_values().eq([6, 12]));
+    /// ```
+    pub fn get_mut(&mut self, key: impl Borrow<K>) -> Option<&mut V> {
+        self.apart().get_mut(word(key))
+    }
+
+    /// The entries with these keys, in order, to be changed: no one else has the map.
+    pub fn range_mut(&mut self, keys: impl KeyRange<K>) -> PointsMut<'_, K, V> {
+        PointsMut(self.apart().scan_mut(words(&keys)), PhantomData)
+    }
+
+    /// The index, for calls that change values where they are: long ones leave the leaves.
+    fn apart(&mut self) -> &mut Index<V> {
+        if self.index.inline() && value_size::<V>() > 0 {
+            let options = Options { copied: false, ..self.index.options };
+            let mut apart = made(Index::new(sys::LATH_POINTS, options));
+            made(self.index.hand_over_from(0, &mut apart));
+            self.index = apart;
+        }
+        &mut self.index
+    }
+
+    /// The place of the first key: no one else has the map.
+    pub fn first_entry(&mut self) -> Option<OccupiedEntry<'_, Self>> {
+        let key = self.index.end(true).map(entry)?.0;
+        self.entry(key).occupied()
+    }
+
+    /// The place of the last key.
+    pub fn last_entry(&mut self) -> Option<OccupiedEntry<'_, Self>> {
+        let key = self.index.end(false).map(entry)?.0;
+        self.entry(key).occupied()
     }
 
     /// Removes `key` and returns its value: no one else has the map.
@@ -196,19 +232,6 @@ impl<K: Key, V> PointMap<K, V> {
         self.index.drop_some();
         let done = self.index.replace(key.into_word(), value, || ());
         done.map_err(InsertError::with_keys)
-    }
-
-    /// Removes the entries for which `keep` returns false. An entry whose value another thread
-    /// changes meanwhile is kept.
-    ///
-    /// ```
-    /// let map: lathwork::PointMap<u8, u8> = (0..10).map(|n| (n, n)).collect();
-    /// map.retain(|&key, _| key > 4);
-    /// assert_eq!(map.len(), 5);
-    /// ```
-    pub fn retain(&self, mut keep: impl FnMut(&K, &V) -> bool) {
-        let gone = self.extract_if(.., |key, value| !keep(key, value));
-        gone.for_each(drop);
     }
 
     /// Removes the entries with these keys for which `gone` returns true, one by one as the iterator
@@ -238,7 +261,7 @@ impl<K: Key, V> PointMap<K, V> {
     /// assert_eq!((low.len(), high.len(), high.first_key_value().unwrap().0), (7, 3, 7));
     /// ```
     pub fn split_off(&mut self, key: impl Borrow<K>) -> Result<Self, NoMemory> {
-        let mut other = Self::try_with(self.options)?;
+        let mut other = Self::try_with(self.index.options)?;
         match self.index.hand_over_from(word(key), &mut other.index) {
             Ok(()) => Ok(other),
             Err(none) => {
@@ -304,10 +327,29 @@ compared!(PointMap [K: Key] [] index.all());
 
 collected!(
     impl [K: Key, V] PointMap<K, V>, of [] (K, V),
-    clone [K: Key, V: Clone] |(key, value)| (key, (*value).clone()), or whole
+    clone [K: Key, V: Clone] |(key, value)| (key, (*value).clone()), by index.options, or whole
 );
 from_array!(impl [K: Key, V] PointMap<K, V>, of (K, V));
-iterated!(impl [K: Key, V] PointMap<K, V>, Points<'a, K, V>);
+iterated!(impl [K: Key, V] &'a PointMap<K, V>, Points<'a, K, V>, iter);
+iterated!(impl [K: Key, V] &'a mut PointMap<K, V>, PointsMut<'a, K, V>, iter_mut);
+
+impl<K: Key, V> Alone for PointMap<K, V> {
+    type Key = K;
+    type Value = V;
+
+    fn value(&mut self, key: &K) -> Option<&mut V> {
+        self.get_mut(key)
+    }
+
+    fn add(&mut self, key: K, value: V) -> &mut V {
+        inserted(self.try_insert(key, value).map_err(|refused| refused.reason));
+        self.get_mut(key).expect("lathwork: an entry has gone")
+    }
+
+    fn take_entry(&mut self, key: &K) -> Option<(K, V)> {
+        Some((*key, self.take(key)?))
+    }
+}
 
 impl<K: Key, V> IntoIterator for PointMap<K, V> {
     type Item = (K, V);
@@ -327,6 +369,13 @@ pub struct Points<'a, K: Key, V> {
 }
 
 both_ends!(impl ['a, K: Key, V] Points<'a, K, V>, (K, Ref<'a, V>), scan, entry);
+
+/// Entries in order, with values that can be changed.
+pub struct PointsMut<'a, K: Key, V>(Values<'a, V>, PhantomData<fn(K) -> K>);
+
+both_ends!(impl ['a, K: Key, V] PointsMut<'a, K, V>, (K, &'a mut V), 0, |(key, value)| {
+    (K::from_word(key), value)
+});
 
 /// Entries by value, in order.
 pub struct IntoPoints<K: Key, V>(IntoEntries<V>, PhantomData<fn(K) -> K>);

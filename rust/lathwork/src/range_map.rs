@@ -46,7 +46,6 @@ use crate::{Key, KeyRange, Ref};
 pub struct RangeMap<K: Key, V> {
     pub(crate) index: Index<V>,
     lock: Lock,
-    options: Options,
     of: PhantomData<fn(K) -> K>,
 }
 
@@ -61,9 +60,8 @@ impl<K: Key, V> RangeMap<K, V> {
     /// An empty map that is made as `options` says.
     pub fn try_with(options: Options) -> Result<Self, NoMemory> {
         Ok(RangeMap {
-            index: Index::new(sys::LATH_RANGES, &options)?,
+            index: Index::new(sys::LATH_RANGES, options)?,
             lock: Lock::new(),
-            options,
             of: PhantomData,
         })
     }
@@ -170,9 +168,8 @@ impl<K: Key, V> RangeMap<K, V> {
     /// A copy of a map whose values are in words.
     fn whole(&self) -> Option<Self> {
         Some(RangeMap {
-            index: self.index.copy(sys::LATH_RANGES, &self.options)?,
+            index: self.index.copy(sys::LATH_RANGES)?,
             lock: Lock::new(),
-            options: self.options,
             of: PhantomData,
         })
     }
@@ -277,7 +274,7 @@ impl<K: Key, V> RangeMap<K, V> {
     where
         V: Clone,
     {
-        let other = Self::try_with(self.options)?;
+        let other = Self::try_with(self.index.options)?;
         let from = key.into_word();
         for (range, value) in self.overlapping(key..=K::LAST) {
             let (first, last) = (range.start().into_word(), range.end().into_word());
@@ -376,10 +373,10 @@ collected!(
     ///
     /// If a range has 2^64 keys.
     impl [K: Key, V] RangeMap<K, V>, of [R: KeyRange<K>,] (R, V),
-    clone [K: Key, V: Clone] |(range, value)| (range, (*value).clone()), or whole
+    clone [K: Key, V: Clone] |(range, value)| (range, (*value).clone()), by index.options, or whole
 );
 from_array!(impl [K: Key, R: KeyRange<K>, V] RangeMap<K, V>, of (R, V));
-iterated!(impl [K: Key, V] RangeMap<K, V>, Ranges<'a, K, V>);
+iterated!(impl [K: Key, V] &'a RangeMap<K, V>, Ranges<'a, K, V>, iter);
 
 /// A value that two parts of a range have is cloned for the first of them.
 impl<K: Key, V: Clone> IntoIterator for RangeMap<K, V> {

@@ -259,7 +259,7 @@ operators! {
     BitXor bitxor symmetric_difference;
 }
 
-iterated!(impl [K: Key] RangeSet<K>, SetRanges<'a, K>);
+iterated!(impl [K: Key] &'a RangeSet<K>, SetRanges<'a, K>, iter);
 
 impl<K: Key> IntoIterator for RangeSet<K> {
     type Item = RangeInclusive<K>;

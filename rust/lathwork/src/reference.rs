@@ -88,6 +88,13 @@ impl<V> Ref<'_, V> {
     }
 }
 
+impl<V> Ref<'_, V, InNode> {
+    /// Where the value is.
+    pub(crate) fn address(&self) -> *mut V {
+        self.place.0 as *mut V
+    }
+}
+
 impl<V, P: Place<V>> Ref<'_, V, P> {
     /// Another one to the same value. As of a `std::cell::Ref`, it is called `Ref::clone(&value)`:
     /// `value.clone()` clones the value.

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //! The entries of an index in order, from both ends.
 use alloc::vec::Vec;
+use core::marker::PhantomData;
+use core::ptr;
 
 use lathwork_sys as sys;
 use sys::lath_item;
 
 use crate::ahead::{Ahead, AHEAD};
+use crate::common::stepped;
 use crate::index::{Entry, Index};
 use crate::key::last_of;
 use crate::section::Section;
-use crate::value::{value_size, Stored};
+use crate::value::{value_mut, value_size, Stored};
 use crate::Ref;
 
 /// The entries that begin in a range of keys. Copies entries ahead, some at a time.
@@ -22,6 +25,8 @@ pub(crate) struct Scan<'a, V> {
     words: [Vec<u64>; 2],
     /// The first and the last key at which the entries begin that are still to come.
     keys: Option<(u64, u64)>,
+    /// Items have the addresses of their values.
+    places: bool,
 }
 
 impl<V> Index<V> {
@@ -33,7 +38,29 @@ impl<V> Index<V> {
             ahead: [Ahead::new(), Ahead::new()],
             words: [Vec::new(), Vec::new()],
             keys,
+            places: false,
         }
+    }
+
+    /// The same, with values that are changed where they are.
+    pub(crate) fn scan_mut(&mut self, keys: Option<(u64, u64)>) -> Values<'_, V> {
+        Values(Scan { places: self.inline(), ..self.scan(keys) }, PhantomData)
+    }
+
+    /// The value of the entry that begins at `key`, to be changed where it is. Values have a word,
+    /// or nodes.
+    pub(crate) fn get_mut(&mut self, key: u64) -> Option<&mut V> {
+        // SAFETY: as of Values.
+        self.place(key).map(|word| unsafe { value_mut(word, !self.inline()) })
+    }
+
+    /// The address of the node of the entry that begins at `key`, or of its value.
+    fn place(&self, key: u64) -> Option<u64> {
+        let scan = if self.inline() { sys::lath_index_scan_places } else { sys::lath_index_scan };
+        let mut item = lath_item::default();
+        // SAFETY: the index is initialised, and there is room for one item.
+        let found = unsafe { scan(self.raw(), key, key, &mut item, 1, ptr::null_mut()) };
+        (found == 1).then_some(item.value)
     }
 
     /// All entries.
@@ -54,17 +81,19 @@ unsafe fn room<V>(copied: bool, words: &mut Vec<u64>, items: *mut lath_item) {
 }
 
 impl<'a, V> Scan<'a, V> {
-    /// The next entry from the front or the back.
-    #[inline(always)] // what is copied of a Ref is few bytes then
-    fn step<const BACK: bool>(&mut self) -> Option<Entry<'a, V>> {
+    /// The next item from the front or the back.
+    #[inline(always)]
+    fn item<const BACK: bool>(&mut self) -> Option<lath_item> {
         let (from, last) = self.keys?;
-        let (index, copied) = (self.index.raw(), self.index.inline());
+        let (index, copied, places) = (self.index.raw(), self.index.inline(), self.places);
         let words = &mut self.words[usize::from(BACK)];
         // SAFETY: the index is initialised; the pointers are valid.
         let scan = |items| unsafe {
             room::<V>(copied, words, items);
             if BACK {
                 sys::lath_index_scan_back(index, last, from, items, AHEAD, &mut 0)
+            } else if places {
+                sys::lath_index_scan_places(index, from, last, items, AHEAD, &mut 0)
             } else {
                 sys::lath_index_scan(index, from, last, items, AHEAD, &mut 0)
             }
@@ -77,9 +106,15 @@ impl<'a, V> Scan<'a, V> {
             false => Some((last_of(&item).checked_add(1)?, last)),
         });
         self.keys = self.keys.filter(|keys| keys.0 <= keys.1);
-        let item = item?;
+        item
+    }
+
+    /// The next entry from the front or the back.
+    #[inline(always)] // what is copied of a Ref is few bytes then
+    fn step<const BACK: bool>(&mut self) -> Option<Entry<'a, V>> {
+        let item = self.item::<BACK>()?;
         // SAFETY: it was copied, and its words are still there.
-        let stored = unsafe { Stored::of::<V>(&item, copied) };
+        let stored = unsafe { Stored::of::<V>(&item, self.index.inline()) };
         // the scan's section began before the item was read
         Some((item.key, last_of(&item), Ref::new(stored, self.index.section())))
     }
@@ -101,3 +136,24 @@ impl<V> DoubleEndedIterator for Scan<'_, V> {
 }
 
 impl<V> core::iter::FusedIterator for Scan<'_, V> {}
+
+/// Entries of an index of points whose values are changed where they are: in nodes, or as words in
+/// its leaves.
+///
+/// A `&mut` to the map is borrowed as long as these values are. So no thread makes another call of
+/// the map, and no `Ref` or iterator of it is used any more: those that were forgotten cannot be, and
+/// those that were leaked borrow the map for ever. What the library's own threads do, for which no
+/// call waits, is to free what has left and to make pages present: neither looks at values. No two
+/// points share a node. The walk itself reads values behind its ends alone, which it has not shown.
+pub(crate) struct Values<'a, V>(Scan<'a, V>, PhantomData<&'a mut V>);
+
+stepped!(impl ['a, V] Values<'a, V>, (u64, &'a mut V), |this, back| {
+    let Scan { index, places, .. } = this.0;
+    let (key, word) = match (back, places) {
+        (false, _) => this.0.item::<false>().map(|item| (item.key, item.value)),
+        (true, false) => this.0.item::<true>().map(|item| (item.key, item.value)),
+        (true, true) => this.0.item::<true>().and_then(|item| Some((item.key, index.place(item.key)?))),
+    }?;
+    // SAFETY: as above.
+    Some((key, unsafe { value_mut(word, !places) }))
+});

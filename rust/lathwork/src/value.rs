@@ -259,8 +259,23 @@ pub(crate) unsafe fn from_node<V>(word: u64, memory: &Memory) -> V {
 /// # Safety
 ///
 /// The word comes from `into_node`, and the node lives.
-pub(crate) unsafe fn node_value<V>(word: u64) -> *const V {
-    addr_of!((*node_of::<V>(word)).value)
+pub(crate) unsafe fn node_value<V>(word: u64) -> *mut V {
+    addr_of_mut!((*node_of::<V>(word)).value)
+}
+
+/// A value to be changed where it is: in a node, or in the word at an address.
+///
+/// # Safety
+///
+/// There is such a value as long as the result is used, and nothing else looks at it meanwhile.
+pub(crate) unsafe fn value_mut<'a, V>(word: u64, in_node: bool) -> &'a mut V {
+    if in_node {
+        &mut *node_value(word)
+    } else if size_of::<V>() == 0 {
+        &mut *NonNull::dangling().as_ptr()
+    } else {
+        &mut *(low_bytes(word as usize as *const u64, size_of::<V>()) as *mut V)
+    }
 }
 
 /// Frees a node without its value.

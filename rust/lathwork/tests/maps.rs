@@ -13,7 +13,9 @@ use std::time::Duration;
 mod common;
 use common::{check, Counted, Random};
 
-use lathwork::{Bytes, BytesMap, InNode, Key, Options, Place, PointMap, RangeMap, Reason, Ref};
+use lathwork::{
+    Bytes, BytesMap, Entry, InNode, Key, Options, Place, PointMap, RangeMap, Reason, Ref,
+};
 
 fn of_points<K, V: Clone>((key, value): (K, Ref<'_, V>)) -> (K, V) {
     (key, (*value).clone())
@@ -28,6 +30,8 @@ fn own<V: Clone, P: Place<V>>(value: Ref<'_, V, P>) -> V {
 }
 
 type Steps<K> = [(u8, K, K, u8)];
+/// Those from 16 on, but for the last one, change values where they are.
+const KINDS: u8 = 20;
 
 /// `fn NAME`: the same steps on a map and on a BTreeMap. `own` makes of what an iterator shows what
 /// a BTreeMap has, `take` of what take() returns.
@@ -41,7 +45,7 @@ macro_rules! played {
             let mut model = BTreeMap::<K, V>::new();
             for (what, key, other, value) in steps.iter().cloned() {
                 let (at, value, change) = (key.clone(), make(value), make(value / 2));
-                match what % 16 {
+                match what % KINDS {
                     0..=4 => {
                         let old = map.insert(at, value.clone()).ok().unwrap().map(own);
                         assert_eq!(old, model.insert(key.clone(), value));
@@ -90,6 +94,39 @@ macro_rules! played {
                         let (gone, before) = (gone.count(), model.len());
                         model.retain(|k, v| *k < key || *v != value);
                         assert_eq!(gone, before - model.len());
+                    }
+                    16 => {
+                        let (map, model) = (map.entry(at), model.entry(key.clone()));
+                        let change = |v: &mut V| *v = change.clone();
+                        let there = model.and_modify(change).or_insert(value.clone());
+                        assert_eq!(map.and_modify(change).or_insert(value), there);
+                    }
+                    17 => match map.entry(at) {
+                        Entry::Occupied(mut there) => {
+                            assert_eq!(Some(there.get()), model.get(&key));
+                            assert_eq!(there.insert(value.clone()), model[&key]);
+                            assert_eq!(there.key(), &key);
+                            assert_eq!(there.remove(), value);
+                            model.remove(&key);
+                        }
+                        Entry::Vacant(place) => {
+                            assert!(model.insert(place.key().clone(), value.clone()).is_none());
+                            *place.insert(change) = value;
+                        }
+                    },
+                    18 => {
+                        let keys = (Included(at), Unbounded);
+                        let (mut all, mut model) =
+                            (map.range_mut(keys.clone()), model.range_mut(keys));
+                        for n in 0..=u8::MAX {
+                            let (there, other) = match n % 3 {
+                                0 => (all.next_back(), model.next_back()),
+                                _ => (all.next(), model.next()),
+                            };
+                            let (there, other) = (there.map(|e| e.1), other.map(|e| e.1));
+                            assert_eq!(there, other);
+                            there.into_iter().chain(other).for_each(|v| *v = make(n));
+                        }
                     }
                     _ => {
                         map.retain(|k, v| *k != other && *v != value);
@@ -164,9 +201,11 @@ fn with_keys<K>(steps: &[(u8, u8, u8, u8)], key: fn(u8) -> K) -> Vec<(u8, K, K, 
 #[test]
 fn points_as_btree_map() {
     fn property(steps: Vec<(u8, u8, u8, u8)>) {
-        let steps = with_keys(&steps, number);
+        let mut steps = with_keys(&steps, number);
         play_points(PointMap::new(), &steps, |n| n.to_string());
         play_points(PointMap::new(), &steps, |n| -i64::from(n));
+        play_points(PointMap::of_copies(), &steps, |n| Uneven(n, 7, None));
+        steps.retain(|step| step.0 % KINDS < 16);
         play_points(PointMap::of_copies(), &steps, u64::from);
         play_points(PointMap::of_copies(), &steps, |n| Uneven(n, 7, (n > 9).then(|| n.into())));
         play_points(PointMap::of_copies(), &steps, |n| (n > 100).then(|| u32::from(n)));
@@ -200,7 +239,8 @@ fn prefixes() {
 #[test]
 fn copies_of_each_size() {
     fn property(steps: Vec<(u8, u8, u8, u8)>) {
-        let steps = with_keys(&steps, number);
+        let mut steps = with_keys(&steps, number);
+        steps.retain(|step| step.0 % KINDS < 16);
         macro_rules! sizes {
             ($($size:literal)*) => {$(
                 play_points::<_, [u8; $size]>(PointMap::of_copies(), &steps, |n| [n; $size]);
@@ -479,7 +519,7 @@ fn closures_that_panic() {
     }
     panics(|| drop(map.get_or_insert_with(10, || panic!())));
     panics(|| drop(map.update(3, |_| panic!())));
-    panics(|| drop(map.entry(3).and_modify(|_| panic!())));
+    panics(|| drop(map.clone().entry(3).and_modify(|_| panic!())));
     panics(|| map.retain(|&key, _| if key < 5 { false } else { panic!() }));
     panics(|| drop(words.get_or_insert_with("two", || panic!())));
     panics(|| drop(words.update("one", |_| panic!())));

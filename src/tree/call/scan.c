@@ -141,6 +141,7 @@ struct sink {
 	struct lath_item *items; /* or NULL */
 	u64 *keys;		 /* or NULL */
 	u64 *values;
+	bool places; /* items get the addresses of values */
 };
 
 /* Copy the entries of the mask behind the n that are there, until there are max. Returns their
@@ -160,9 +161,11 @@ static __always_inline size_t copy_entries(const struct scan *scan, u64 live,
 		for (; live && n < max; live &= live - 1) {
 			i = __ffs64(live);
 			lath_delay("found, not yet copied");
-			items[n++] = (struct lath_item){ node_key(leaf, i),
-							 sizes ? node_side(leaf, i) : 1,
-							 node_value(leaf, i) };
+			items[n++] = (struct lath_item){
+				node_key(leaf, i), sizes ? node_side(leaf, i) : 1,
+				sink->places ? (u64)(uintptr_t)&leaf->pair[i].value
+					     : node_value(leaf, i)
+			};
 		}
 		return n;
 	}
@@ -265,6 +268,15 @@ size_t lath_index_scan(struct lath_index *index, uint64_t from, uint64_t last,
 {
 	struct sink sink = { .items = items };
 
+	return scan_to(tree_of(index), from, last, &sink, max, next);
+}
+
+size_t lath_index_scan_places(struct lath_index *index, uint64_t from, uint64_t last,
+			      struct lath_item *items, size_t max, uint64_t *next)
+{
+	struct sink sink = { .items = items, .places = true };
+
+	LATH_ASSERT(!long_values(tree_of(index)));
 	return scan_to(tree_of(index), from, last, &sink, max, next);
 }
 
