@@ -19,15 +19,13 @@ fi
 if cargo fmt --version >/dev/null 2>&1; then
 	cargo fmt --all --check && cargo fmt --manifest-path bench/Cargo.toml --check || code=$?
 fi
-tests=$(cargo test --offline --locked --features serde,rayon,store --no-fail-fast 2>&1) || code=$?
+tests=$(cargo test --offline --locked --features serde,store --no-fail-fast 2>&1) || code=$?
 echo "$tests"
 if cargo clippy --version >/dev/null 2>&1; then
-	cargo clippy --offline --locked --features serde,rayon,store -- -D warnings || code=$?
+	cargo clippy --offline --locked --features serde,store -- -D warnings || code=$?
 fi
-RUSTDOCFLAGS='-D warnings' cargo doc --offline --locked --no-deps --features serde,rayon,store || code=$?
+RUSTDOCFLAGS='-D warnings' cargo doc --offline --locked --no-deps --features serde,store || code=$?
 awk '/^test result:/ { good += $4; bad += $6 } END { print good + 0 " passed, " bad + 0 " failed" }' <<<"$tests"
-# a program without std, which could not link if lathwork used it
-{ cargo rustc --offline --locked -p no_std -- -C panic=abort && "$CARGO_TARGET_DIR/debug/no_std"; } || code=$?
 ../tools/amalgamate --output "$sources"
 cargo package --offline --locked --allow-dirty -p lathwork-sys || code=$?
 rm -r "$sources"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Compiles lathwork.c and src/thread.c. In the source tree tools/amalgamate makes the first one, with
+// Compiles lathwork.c and src/word.c. In the source tree tools/amalgamate makes the first one, with
 // python3; a packaged crate has it in csrc. Two files for gcc or clang need no crate to be compiled:
 // the crate cc asks for a newer Rust (1.65) than this one does, and cargo before 1.84 chooses such a
 // version; a limit here would fail in programs whose other crates need a later cc.
@@ -97,7 +97,7 @@ fn main() {
     let packaged = here.join("csrc");
 
     println!("cargo:rerun-if-changed=build.rs");
-    println!("cargo:rerun-if-changed=src/thread.c");
+    println!("cargo:rerun-if-changed=src/word.c");
     let of = |what: &str| env::var(format!("CARGO_CFG_TARGET_{}", what)).unwrap_or_default();
     let (system, width) = (of("OS"), of("POINTER_WIDTH"));
     if (system.as_str(), width.as_str()) != ("linux", "64") {
@@ -119,7 +119,7 @@ fn main() {
     if wrapper.ends_with("clippy-driver") || env::var_os("DOCS_RS").is_some() {
         return;
     }
-    let files = [sources.join("lathwork.c"), here.join("src/thread.c")];
+    let files = [sources.join("lathwork.c"), here.join("src/word.c")];
     compile(&files, &sources, &out);
     println!("cargo:rustc-link-lib=pthread");
 }

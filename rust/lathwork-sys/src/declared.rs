@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-// Numbers and structs of the headers. lib.rs makes Rust's of them, tests/layout.rs compares with C.
+// Numbers and structs of the headers, those of the store too. lib.rs makes Rust's of them, tests/layout.rs compares with C.
 numbers! {
     c_int: ENOENT = 2, E2BIG = 7, EAGAIN = 11, ENOMEM = 12, EBUSY = 16, EEXIST = 17, EINVAL = 22,
         ENOSPC = 28, EROFS = 30, ERANGE = 34, EDEADLK = 35, EOPNOTSUPP = 95;
@@ -12,16 +12,17 @@ numbers! {
     c_uint: LATH_BYTES_BACK = 1 << 0, LATH_BYTES_BEHIND = 1 << 1;
     usize: LATH_INDEX_WORDS = 64, LATH_BYTES_WORDS = LATH_INDEX_WORDS * 7 / 4,
         LATH_INTERVALS_WORDS = 128 + LATH_INDEX_WORDS / 2;
-    c_int: LATH_SORTQ_HYBRID = 0, LATH_SORTQ_FIFO = 6, LATH_SIMD_BEST = 0;
-    c_uint: LATH_SORTQ_LOWEST = 1 << 0;
-    u32: LATH_SORTQ_MAX_REQUESTS = (1 << 20) - 1, LATH_SORTQ_SECTOR_BITS = 44;
+    c_int: LATH_STORE_NUMBERS = 0, LATH_STORE_BYTES = 1;
+    c_int: LATH_PAGES_HUGE = 0, LATH_PAGES_HUGETLB = 1, LATH_PAGES_SMALL = 2;
+    c_uint: LATH_STORE_EVICT = 1 << 0, LATH_STORE_VERSIONS = 1 << 1,
+        LATH_STORE_READ_ONLY = 1 << 2, LATH_STORE_EXISTING = 1 << 3, LATH_STORE_FOREIGN = 1 << 4;
+    c_int: LATH_STORE_KEEP = 0, LATH_STORE_PUT = 1, LATH_STORE_REMOVE = 2;
 }
 
 opaque! {
     lath_index LATH_INDEX_WORDS;
     lath_intervals LATH_INTERVALS_WORDS;
     lath_bytes LATH_BYTES_WORDS;
-    lath_sortq 160;
     lath_range_locks 40;
 }
 
@@ -34,11 +35,6 @@ structs! {
     }
     lath_bytes_key { data: *const c_void, size: u64, tag: u64 }
     lath_bytes_records { key_of: lath_bytes_key_fn, ctx: *mut c_void, flags: c_uint }
-    lath_request {
-        sector: u64, sectors: u32, tag: u32, r#where: usize, time: u64, node: [u64; 6]
-    }
-    lath_request_pool { base: *mut c_void, stride: u64, count: u32 }
-    lath_sortq_config { size: usize, engine: c_int, flags: c_uint, simd: c_int }
     lath_range_config {
         size: usize, flags: c_uint, usual: u64, buckets: c_uint, allocator: *const lath_allocator,
         look: Option<unsafe extern "C" fn(arg: *mut c_void) -> u64>, look_arg: *mut c_void
@@ -72,5 +68,28 @@ structs! {
     lath_space_stats {
         allocated: u64, free: u64, cached: u64, arena_free: u64, arenas: u64, ranges: u64,
         segments: u64, bytes: u64, bad_frees: u64
+    }
+    lath_store_key { data: *const c_void, n: u64 }
+    lath_store_options {
+        size: usize, keys: c_int, pages: c_int, flags: c_uint, limit: u64, reserve: u64,
+        prefault: u64, numa: *const c_char, rcu: *const lath_rcu, why: *mut c_char,
+        why_size: usize
+    }
+    lath_store_ref {
+        data: *const c_void, size: u64, version: u64, expires: u64, small: [u8; 16]
+    }
+    lath_store_entry { key: lath_store_key, value: *const c_void, size: u64, expires: u64 }
+    lath_store_change {
+        action: c_int, value: *const c_void, size: u64, tail: *const c_void, tail_size: u64,
+        expires: u64
+    }
+    lath_store_range {
+        from: *const lath_store_key, to: *const lath_store_key, prefix: *const lath_store_key,
+        backward: c_int
+    }
+    lath_store_stats {
+        items: u64, committed: u64, index_bytes: u64, record_bytes: u64, pending_bytes: u64,
+        free_bytes: u64, lost_bytes: u64, resident: u64, huge: u64, layers: u64, evicted: u64,
+        expired: u64, fragmentation_permille: u64
     }
 }

@@ -10,9 +10,7 @@
 #[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
 compile_error!("lathwork needs Linux on a 64-bit processor");
 
-use core::cell::Cell;
 use core::ffi::c_void;
-use core::sync::atomic::AtomicUsize;
 
 pub type c_int = i32;
 pub type c_uint = u32;
@@ -57,8 +55,6 @@ macro_rules! opaque {
 }
 
 include!("declared.rs");
-#[cfg(feature = "store")]
-pub mod store;
 
 pub type lath_void_fn = Option<unsafe extern "C" fn()>;
 pub type lath_rcu_fn = Option<unsafe extern "C" fn(*mut lath_rcu_head)>;
@@ -68,23 +64,30 @@ pub type lath_interval_fn = Option<unsafe extern "C" fn(*mut c_void, *const lath
 pub type lath_bytes_key_fn =
     Option<unsafe extern "C" fn(ctx: *mut c_void, value: u64, key: *mut lath_bytes_key)>;
 
+pub type lath_store_update_fn = Option<
+    unsafe extern "C" fn(
+        arg: *mut c_void,
+        old: *const lath_store_ref,
+        change: *mut lath_store_change,
+    ) -> c_int,
+>;
+pub type lath_store_progress_fn =
+    Option<unsafe extern "C" fn(arg: *mut c_void, items: u64, bytes: u64) -> c_int>;
+
 // SAFETY: it is constant.
 unsafe impl Sync for lath_rcu {}
 
-/// What the crate lathwork keeps for each thread; in src/thread.c, not a part of the library.
-#[repr(C)]
-pub struct lathwork_sys_thread {
-    pub sections: Cell<usize>,
-    pub drops: Cell<usize>,
-    pub number: Cell<usize>,
-    pub ending: Cell<usize>,
-    pub reserve: Cell<*mut c_void>,
+/// Structures that the library allocates.
+macro_rules! hidden {
+    ($($name:ident)*) => {$(
+        #[repr(C)]
+        pub struct $name {
+            _private: [u8; 0],
+        }
+    )*};
 }
 
-#[repr(C)]
-pub struct lath_space {
-    _private: [u8; 0],
-}
+hidden!(lath_space lath_store lath_store_iter);
 
 // What the calls take: short names, so that each call is one line.
 type Index = *mut lath_index;
@@ -93,8 +96,6 @@ type Intervals = *mut lath_intervals;
 type Interval = *mut lath_interval;
 type Iter = *mut lath_interval_iter;
 type Bytes = *mut lath_bytes;
-type Queue = *mut lath_sortq;
-type Request = *mut lath_request;
 type Locks = *mut lath_range_locks;
 type Hold = *mut lath_range_hold;
 type Space = *mut lath_space;
@@ -103,20 +104,20 @@ type Any = *mut c_void;
 type Key = *const lath_bytes_key;
 type Config = *const lath_config;
 type Each = lath_item_fn;
+type Store = *mut lath_store;
+type StoreKey = lath_store_key;
+type StoreRef = *mut lath_store_ref;
+type StoreIter = *mut lath_store_iter;
+type Value = *const c_void;
+type Spec = *const c_char;
+type Progress = lath_store_progress_fn;
+type Range = *const lath_store_range;
 
 extern "C" {
-    pub fn lathwork_sys_thread() -> *mut lathwork_sys_thread;
-    pub fn lathwork_sys_number() -> usize;
+    /// In src/word.c, not a part of the library.
     pub fn lathwork_sys_word(at: *const u64) -> u64;
-    pub fn lathwork_sys_yield(rounds: usize);
-    pub fn lathwork_sys_enter();
-    pub fn lathwork_sys_exit();
-    /// As the inline functions of the header.
-    pub fn lathwork_sys_sortq_insert(queue: Queue, request: Request) -> c_int;
-    pub fn lathwork_sys_sortq_dispatch(queue: Queue) -> Request;
     pub static lath_rcu_auto: lath_rcu;
-    pub static lathwork_sys_rcu: lath_rcu;
-    pub static lathwork_sys_retired: AtomicUsize;
+    pub fn lath_rcu_keep_open();
     pub fn lath_rcu_step(most: usize) -> usize;
 
     pub fn lath_version() -> *const c_char;
@@ -188,24 +189,6 @@ extern "C" {
     pub fn lath_bytes_select(set: Bytes, rank: u64, value: *mut u64) -> c_int;
     pub fn lath_bytes_verify(set: Bytes, report: Text, size: usize) -> c_int;
 
-    pub fn lath_request_pool_init(
-        pool: *mut lath_request_pool, first_hook: Any, stride: u64, count: u32,
-    ) -> c_int;
-    pub fn lath_sortq_memsize(
-        config: *const lath_sortq_config, pool: *const lath_request_pool,
-    ) -> usize;
-    pub fn lath_sortq_init(
-        queue: Queue, config: *const lath_sortq_config, pool: *mut lath_request_pool, memory: Any,
-    ) -> c_int;
-    pub fn lath_sortq_remove(queue: Queue, request: Request) -> c_int;
-    pub fn lath_sortq_first(queue: Queue) -> Request;
-    pub fn lath_sortq_first_from(queue: Queue, sector: u64) -> Request;
-    pub fn lath_sortq_set_head(queue: Queue, sector: u64) -> c_int;
-    pub fn lath_sortq_head(queue: *const lath_sortq) -> u64;
-    pub fn lath_sortq_barrier(queue: Queue);
-    pub fn lath_sortq_count(queue: *const lath_sortq) -> u32;
-    pub fn lath_sortq_verify(queue: Queue) -> c_int;
-
     pub fn lath_range_locks_init(locks: Locks, config: *const lath_range_config) -> c_int;
     pub fn lath_range_locks_fini(locks: Locks);
     pub fn lath_range_lock_for(
@@ -229,4 +212,49 @@ extern "C" {
     pub fn lath_space_next(space: Space, from: u64, run: Item) -> c_int;
     pub fn lath_space_next_free(space: Space, from: u64, run: Item) -> c_int;
     pub fn lath_space_get_stats(space: Space, stats: *mut lath_space_stats);
+
+    /// `lathwork/store.h`, with the feature `store`.
+    pub fn lath_store_open(
+        store: *mut Store, spec: Spec, options: *const lath_store_options,
+    ) -> c_int;
+    pub fn lath_store_close(store: Store) -> c_int;
+    pub fn lath_store_leave(store: Store) -> c_int;
+    pub fn lath_store_sync(store: Store) -> c_int;
+    pub fn lath_store_remove(spec: Spec, why: *mut c_char, why_size: usize) -> c_int;
+    pub fn lath_store_read_begin(store: Store);
+    pub fn lath_store_read_end(store: Store);
+    pub fn lath_store_get_ref(store: Store, key: StoreKey, value: StoreRef) -> c_int;
+    pub fn lath_store_mget(store: Store, n: usize, keys: *const StoreKey, refs: StoreRef) -> usize;
+    pub fn lath_store_set(store: Store, key: StoreKey, value: Value, size: usize) -> c_int;
+    pub fn lath_store_add(store: Store, key: StoreKey, value: Value, size: usize) -> c_int;
+    pub fn lath_store_replace(store: Store, key: StoreKey, value: Value, size: usize) -> c_int;
+    pub fn lath_store_delete(store: Store, key: StoreKey) -> c_int;
+    pub fn lath_store_mset(
+        store: Store, n: usize, entries: *const lath_store_entry, results: *mut c_int,
+    ) -> usize;
+    pub fn lath_store_cas(
+        store: Store, key: StoreKey, expected: Value, expected_size: usize, value: Value,
+        size: usize,
+    ) -> c_int;
+    pub fn lath_store_set_if(
+        store: Store, key: StoreKey, version: u64, value: Value, size: usize,
+    ) -> c_int;
+    pub fn lath_store_incr(store: Store, key: StoreKey, by: i64, now: *mut i64) -> c_int;
+    pub fn lath_store_append(store: Store, key: StoreKey, tail: Value, size: usize) -> i64;
+    pub fn lath_store_expire(store: Store, key: StoreKey, expires: u64) -> c_int;
+    pub fn lath_store_update(
+        store: Store, key: StoreKey, f: lath_store_update_fn, arg: Any,
+    ) -> c_int;
+    pub fn lath_store_iter_begin(store: Store, range: Range, iter: *mut StoreIter) -> c_int;
+    pub fn lath_store_iter_next(iter: StoreIter, key: *mut StoreKey, value: StoreRef) -> c_int;
+    pub fn lath_store_iter_end(iter: StoreIter);
+    pub fn lath_store_count(store: Store, range: Range) -> i64;
+    pub fn lath_store_items(store: Store) -> i64;
+    pub fn lath_store_get_stats(store: Store, stats: *mut lath_store_stats) -> c_int;
+    pub fn lath_store_get_pages(store: Store, stats: *mut lath_store_stats) -> c_int;
+    pub fn lath_store_sweep(store: Store) -> i64;
+    pub fn lath_store_compact(store: Store) -> i64;
+    pub fn lath_store_save(store: Store, path: Spec, progress: Progress, arg: Any) -> c_int;
+    pub fn lath_store_load(store: Store, path: Spec, progress: Progress, arg: Any) -> c_int;
+    pub fn lath_store_reason() -> Spec;
 }

@@ -58,25 +58,11 @@ mod declared {
     include!("../src/declared.rs");
 }
 
-#[cfg(feature = "store")]
-mod declared_store {
-    use super::*;
-    use lathwork_sys::store::*;
-    include!("../src/declared_store.rs");
-}
-
 #[test]
 fn as_in_c() {
-    let mut text = String::new();
-    if cfg!(feature = "store") {
-        text += "#define LATHWORK_STORE\n";
-    }
+    let mut text = "#define LATHWORK_STORE\n".to_string();
     text += "#include <errno.h>\n#include \"lathwork.h\"\n";
     text += &[declared::numbers(), declared::structs(), declared::opaque()].concat();
-    #[cfg(feature = "store")]
-    {
-        text += &[declared_store::numbers(), declared_store::structs()].concat();
-    }
     let file = std::env::temp_dir().join(format!("lathwork-layout-{}.c", std::process::id()));
     std::fs::write(&file, text).unwrap();
     let done = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()))

@@ -57,7 +57,6 @@ bytes! {
     Cow<'_, str>, self => self.as_bytes();
 }
 
-#[cfg(feature = "std")]
 bytes! {
     std::ffi::CStr, self => self.to_bytes();
     std::ffi::CString, self => self.to_bytes();

@@ -55,6 +55,9 @@ pub struct BytesMap<K: Bytes, V> {
     options: Options,
 }
 
+/// An entry as a [`BytesMap`] shows it.
+pub type BytesEntry<'a, K, V> = (Ref<'a, K, InNode>, Ref<'a, V, InNode>);
+
 fn key_of(bytes: &[u8]) -> lath_bytes_key {
     lath_bytes_key { data: bytes.as_ptr().cast(), size: bytes.len() as u64, tag: 0 }
 }
@@ -177,9 +180,7 @@ impl<K: Bytes, V> BytesMap<K, V> {
     }
 
     /// The same with the key of the entry.
-    pub fn get_key_value<Q: Bytes + ?Sized>(
-        &self, key: &Q,
-    ) -> Option<(Ref<'_, K, InNode>, Ref<'_, V, InNode>)> {
+    pub fn get_key_value<Q: Bytes + ?Sized>(&self, key: &Q) -> Option<BytesEntry<'_, K, V>> {
         self.look(key.bytes()).map(Found::into_entry)
     }
 
@@ -266,32 +267,26 @@ impl<K: Bytes, V> BytesMap<K, V> {
     }
 
     /// The entry with the lowest key.
-    pub fn first_key_value(&self) -> Option<(Ref<'_, K, InNode>, Ref<'_, V, InNode>)> {
+    pub fn first_key_value(&self) -> Option<BytesEntry<'_, K, V>> {
         self.iter().next()
     }
 
     /// The entry with the highest key.
-    pub fn last_key_value(&self) -> Option<(Ref<'_, K, InNode>, Ref<'_, V, InNode>)> {
+    pub fn last_key_value(&self) -> Option<BytesEntry<'_, K, V>> {
         self.iter().next_back()
     }
 
     /// The first entry at or behind `key`.
-    pub fn ceiling<Q: Bytes + ?Sized>(
-        &self, key: &Q,
-    ) -> Option<(Ref<'_, K, InNode>, Ref<'_, V, InNode>)> {
+    pub fn ceiling<Q: Bytes + ?Sized>(&self, key: &Q) -> Option<BytesEntry<'_, K, V>> {
         self.nearest(0, key.bytes())
     }
 
     /// The last entry at or before `key`.
-    pub fn floor<Q: Bytes + ?Sized>(
-        &self, key: &Q,
-    ) -> Option<(Ref<'_, K, InNode>, Ref<'_, V, InNode>)> {
+    pub fn floor<Q: Bytes + ?Sized>(&self, key: &Q) -> Option<BytesEntry<'_, K, V>> {
         self.nearest(sys::LATH_BYTES_BACK, key.bytes())
     }
 
-    fn nearest(
-        &self, back: sys::c_uint, key: &[u8],
-    ) -> Option<(Ref<'_, K, InNode>, Ref<'_, V, InNode>)> {
+    fn nearest(&self, back: sys::c_uint, key: &[u8]) -> Option<BytesEntry<'_, K, V>> {
         let key = key_of(key);
         let scan = |set, word| unsafe { sys::lath_bytes_scan(set, &key, back, word, 1) } == 1;
         self.find(scan).map(Found::into_entry)
@@ -344,7 +339,7 @@ impl<K: Bytes, V> BytesMap<K, V> {
         Some((key, value))
     }
 
-    fn pop(&self, first: bool) -> Option<(Ref<'_, K, InNode>, Ref<'_, V, InNode>)> {
+    fn pop(&self, first: bool) -> Option<BytesEntry<'_, K, V>> {
         self.set.drop_some();
         loop {
             let found = self.iter().step(!first)?;
@@ -380,7 +375,7 @@ impl<K: Bytes, V> BytesMap<K, V> {
     /// ```
     pub fn extract_if<'a>(
         &'a self, keys: impl BytesRange, mut gone: impl FnMut(&K, &V) -> bool + 'a,
-    ) -> impl Iterator<Item = (Ref<'a, K, InNode>, Ref<'a, V, InNode>)> + 'a {
+    ) -> impl Iterator<Item = BytesEntry<'a, K, V>> + 'a {
         self.set.drop_some();
         let mut entries = self.range(keys);
         let all = core::iter::from_fn(move || entries.step(false));
@@ -431,7 +426,7 @@ impl<K: Bytes, V> BytesMap<K, V> {
     }
 
     /// The entry that has this many before it. O(log n).
-    pub fn select(&self, rank: usize) -> Option<(Ref<'_, K, InNode>, Ref<'_, V, InNode>)> {
+    pub fn select(&self, rank: usize) -> Option<BytesEntry<'_, K, V>> {
         let select = |set, word| unsafe { sys::lath_bytes_select(set, rank as u64, word) };
         self.find(|set, word| code::found(select(set, word))).map(Found::into_entry)
     }
@@ -624,7 +619,7 @@ impl<'a, K: Bytes, V> BytesEntries<'a, K, V> {
 }
 
 stepped!(
-    impl ['a, K: Bytes, V] BytesEntries<'a, K, V>, (Ref<'a, K, InNode>, Ref<'a, V, InNode>),
+    impl ['a, K: Bytes, V] BytesEntries<'a, K, V>, BytesEntry<'a, K, V>,
     |this, back| this.step(back).map(Found::into_entry)
 );
 

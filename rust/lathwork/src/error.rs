@@ -73,7 +73,6 @@ impl<K: fmt::Debug> fmt::Display for Reason<K> {
     }
 }
 
-#[cfg(feature = "std")]
 impl<K: fmt::Debug> std::error::Error for Reason<K> {}
 
 impl<K> From<NoMemory> for Reason<K> {
@@ -124,10 +123,8 @@ macro_rules! refused {
             }
         }
 
-        #[cfg(feature = "std")]
         impl<$($of)*> std::error::Error for $name<$one, $other> {}
 
-        #[cfg(feature = "std")]
         impl<$($of)*> From<$name<$one, $other>> for std::io::Error {
             fn from(refused: $name<$one, $other>) -> Self {
                 use std::io::{Error, ErrorKind};
@@ -180,5 +177,4 @@ impl fmt::Display for AllocError {
     }
 }
 
-#[cfg(feature = "std")]
 impl std::error::Error for AllocError {}

@@ -9,12 +9,14 @@
 use core::alloc::Layout;
 use core::cell::UnsafeCell;
 use core::marker::PhantomData;
-use core::mem;
+use core::mem::{self, MaybeUninit};
 use core::ptr::{self, addr_of, addr_of_mut, NonNull};
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+use std::sync::Once;
 
 use lathwork_sys as sys;
 
+use crate::lock::pause;
 use crate::memory::{Memory, NoMemory};
 use crate::retired::{Nodes, Retired};
 use crate::section::{this_thread, when_over};
@@ -168,9 +170,9 @@ unsafe extern "C" fn end<T: Structure, V>(head: *mut sys::lath_rcu_head) {
         return when_over(head, end::<T, V>);
     }
     let memory = (*block).memory;
-    this_thread().ending.set(1);
+    this_thread().ending.set(true);
     T::fini(addr_of_mut!((*block).structure));
-    this_thread().ending.set(0);
+    this_thread().ending.set(false);
     let mut at = (*block).dead;
     while !at.is_null() {
         let next = value::next_of(at);
@@ -214,7 +216,7 @@ impl<T: Structure, V> Drop for Handle<T, V> {
             };
             while rounds < most && !ended.load(Ordering::Acquire) {
                 if sys::lath_rcu_step(usize::MAX) == 0 {
-                    sys::lathwork_sys_yield(rounds);
+                    pause(rounds);
                 }
                 rounds += 1;
             }
@@ -239,15 +241,36 @@ pub(crate) fn no_memory(errno: sys::c_int) -> NoMemory {
 }
 
 /// How often structures have retired something.
+static RETIRED: AtomicUsize = AtomicUsize::new(0);
+
 fn retired() -> usize {
-    // SAFETY: it is an atomic of C.
-    unsafe { sys::lathwork_sys_retired.load(Ordering::Relaxed) }
+    RETIRED.load(Ordering::Relaxed)
 }
 
-/// The RCU flavour of all structures.
+unsafe extern "C" fn retire(head: *mut sys::lath_rcu_head, func: sys::lath_rcu_fn) {
+    RETIRED.fetch_add(1, Ordering::Relaxed);
+    sys::lath_rcu_auto.call.unwrap_unchecked()(head, func);
+}
+
+/// Not in the end of a structure: all callbacks of it have run.
+unsafe extern "C" fn drain() {
+    if !this_thread().ending.get() {
+        sys::lath_rcu_auto.drain.unwrap_unchecked()();
+    }
+}
+
+/// The RCU flavour of all structures: `lath_rcu_auto`, whose ends do not wait.
 pub(crate) fn rcu() -> *const sys::lath_rcu {
-    // SAFETY: it does not change once the program has begun.
-    unsafe { &sys::lathwork_sys_rcu }
+    static BEGUN: Once = Once::new();
+    static mut RCU: MaybeUninit<sys::lath_rcu> = MaybeUninit::uninit();
+    // SAFETY: it does not change once it is made.
+    unsafe {
+        let rcu = addr_of_mut!(RCU).cast::<sys::lath_rcu>();
+        let ours =
+            || sys::lath_rcu { call: Some(retire), drain: Some(drain), ..sys::lath_rcu_auto };
+        BEGUN.call_once(|| rcu.write(ours()));
+        rcu
+    }
 }
 
 /// A configuration for an index, a set of intervals or a set of byte keys.

@@ -97,7 +97,6 @@ impl Key for char {
     }
 }
 
-#[cfg(feature = "std")]
 impl Key for std::net::Ipv4Addr {
     const FIRST: Self = Self::new(0, 0, 0, 0);
     const LAST: Self = Self::new(255, 255, 255, 255);
@@ -335,7 +334,6 @@ mod tests {
         struct Gfn(u32);
         crate::key!(Gfn(u32));
         in_order(&[(1u16, Gfn(9)), (2, Gfn(0))]);
-        #[cfg(feature = "std")]
         in_order(&[[127, 0, 0, 1], [192, 168, 0, 1]].map(std::net::Ipv4Addr::from));
         in_order(&['\0', 'a', '\u{d7ff}', '\u{e000}', char::MAX]);
         assert_eq!('\u{e000}'.into_word(), '\u{d7ff}'.into_word() + 1);

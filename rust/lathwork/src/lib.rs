@@ -9,7 +9,6 @@
 //! | [`RangeSet<K>`] | keys as disjoint ranges, with unions and intersections |
 //! | [`IntervalMap<K, V>`] | intervals that may overlap: which of them cover this key? |
 //! | [`RangeAllocator`] | free ranges of addresses: allocate, reserve, free |
-//! | [`SortQueue<T>`] | requests in the order of their sectors; for one thread at a time |
 //! | [`RangeLocks<K>`] | ranges of keys that threads hold for a while, alone or shared |
 //! | `Store<K>` | with the feature `store`: values of bytes by numbers or bytes, in memory, files, or shared |
 //!
@@ -59,18 +58,13 @@
 //! Linux on 64-bit processors, with libc and a C compiler. The library reads the environment
 //! variable `LATH_ISA`, see its manual.
 //!
-//! The crate uses `core` and `alloc`. The feature `std`, on by default, adds `std::error::Error`
-//! for its errors, and `Ipv4Addr` as a key. The C library needs libc either way.
-//!
-//! The feature `serde` writes and reads the maps and sets; `rayon` fills maps with `collect()` and
-//! `par_extend()`, and takes them apart with `into_par_iter()`. `store` adds `Store`, a key-value
-//! store in memory, in a file or shared by processes; it needs the header `xxhash.h` to be built
-//! (Debian: `libxxhash-dev`).
+//! The feature `serde` writes and reads the maps and sets. `store` adds `Store`, a key-value store in
+//! memory, in a file or shared by processes; it needs the header `xxhash.h` to be built (Debian:
+//! `libxxhash-dev`).
 #![no_std]
 #![warn(missing_docs)]
 
 extern crate alloc;
-#[cfg(feature = "std")]
 extern crate std;
 
 mod ahead;
@@ -100,25 +94,24 @@ mod reference;
 mod retired;
 mod scan;
 mod section;
-mod sort_queue;
 #[cfg(feature = "store")]
 mod store;
 #[cfg(feature = "store")]
 mod store_error;
 mod value;
-#[cfg(feature = "rayon")]
-mod with_rayon;
 #[cfg(feature = "serde")]
 mod with_serde;
 
 pub use algebra::Algebra;
 pub use bytes::{Bytes, BytesRange};
-pub use bytes_map::{BytesEntries, BytesMap, BytesMut, IntoBytesEntries};
+pub use bytes_map::{BytesEntries, BytesEntry, BytesMap, BytesMut, IntoBytesEntries};
 pub use common::Shown;
 pub use entry::{Entry, OccupiedEntry, VacantEntry};
 pub use error::{AllocError, BytesError, InsertError, Reason};
 pub use interval_map::{IntervalMap, Intervals};
 pub use key::{Key, KeyRange};
+#[cfg(feature = "store")]
+pub use lathwork_sys::lath_store_stats as StoreStats;
 pub use memory::{Allocator, NoMemory, Options};
 pub use octets::{AsOctets, Octets};
 pub use point_map::{IntoPoints, PointMap, Points, PointsMut};
@@ -128,11 +121,10 @@ pub use range_map::{Gaps, IntoRanges, RangeMap, Ranges};
 pub use range_set::{IntoSetRanges, RangeSet, SetRanges};
 pub use reference::{Anywhere, InNode, Place, Ref};
 pub use section::synchronize;
-pub use sort_queue::{Order, Refused, SortQueue, Ticket};
 #[cfg(feature = "store")]
 pub use store::{
     remove_store, Change, Pages, Store, StoreEntries, StoreKey, StoreOptions, StoreRange,
-    StoreStats, StoreValue,
+    StoreValue,
 };
 #[cfg(feature = "store")]
 pub use store_error::StoreError;
@@ -155,27 +147,6 @@ pub use store_error::StoreError;
 /// drop(key);
 /// ```
 ///
-/// ```compile_fail,E0505
-/// let map = lathwork::BytesMap::from([("key", 1)]);
-/// let (key, value) = map.iter().next().unwrap();
-/// drop(map);
-/// drop(value);
-/// ```
-///
-/// ```compile_fail,E0505
-/// let map = lathwork::RangeMap::from([(1..5, String::new())]);
-/// let all = map.gaps(0..9);
-/// drop(map);
-/// assert_eq!(all.count(), 2);
-/// ```
-///
-/// ```compile_fail,E0505
-/// let space = lathwork::RangeAllocator::new(0..100, 1).unwrap();
-/// let held = space.hold(5, 1);
-/// drop(space);
-/// drop(held);
-/// ```
-///
 /// What it derefs to lives no longer than it:
 ///
 /// ```compile_fail,E0716
@@ -184,7 +155,7 @@ pub use store_error::StoreError;
 /// println!("{text}");
 /// ```
 ///
-/// The calls that return values at once need a map that nobody looks at:
+/// The calls that return values at once, or in place, need a map that nobody looks at:
 ///
 /// ```compile_fail,E0502
 /// let mut map = lathwork::PointMap::from([(1, String::new())]);
@@ -194,9 +165,10 @@ pub use store_error::StoreError;
 /// ```
 ///
 /// ```compile_fail,E0502
-/// let mut map = lathwork::RangeMap::from([(1..5, String::new())]);
-/// for (range, _) in &map {
-///     map.take_starting(*range.start());
+/// let mut map = lathwork::PointMap::from([(1, 5)]);
+/// let value = map.get_mut(1);
+/// for (_, other) in &map {
+///     assert_eq!(Some(*other), value.as_deref().copied());
 /// }
 /// ```
 ///

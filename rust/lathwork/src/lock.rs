@@ -4,11 +4,8 @@
 //! no lock.
 use core::hint::spin_loop;
 use core::sync::atomic::{AtomicUsize, Ordering};
-
-#[cfg(miri)]
-use crate::miri as sys;
-#[cfg(not(miri))]
-use lathwork_sys as sys;
+use core::time::Duration;
+use std::{thread, thread_local};
 
 /// Threads spread over this many places, so that they do not share a cache line as a rule.
 const PLACES: usize = 8;
@@ -25,14 +22,25 @@ pub(crate) struct Shared<'a>(&'a AtomicUsize);
 /// Only this change runs, until this is dropped.
 pub(crate) struct Alone<'a>(&'a Lock);
 
+/// Threads are numbered from 0 on.
+static NUMBERS: AtomicUsize = AtomicUsize::new(0);
+thread_local!(static NUMBER: usize = NUMBERS.fetch_add(1, Ordering::Relaxed));
+
+/// Lets other threads run, or after the first rounds sleeps a little.
+pub(crate) fn pause(rounds: usize) {
+    match rounds {
+        0..=15 => thread::yield_now(),
+        _ => thread::sleep(Duration::from_micros(50)),
+    }
+}
+
 /// Waits until `call` returns true. What it waits for are a few calls of the C library.
 fn wait(mut call: impl FnMut() -> bool) {
     let mut times = 0;
     while !call() {
         times += 1;
         if times % 64 == 0 {
-            // SAFETY: it may be called at any time.
-            unsafe { sys::lathwork_sys_yield(times / 64) };
+            pause(times / 64);
         } else {
             spin_loop();
         }
@@ -45,8 +53,7 @@ impl Lock {
     }
 
     pub(crate) fn shared(&self) -> Shared<'_> {
-        // SAFETY: it may be called at any time.
-        let place = &self.0[unsafe { sys::lathwork_sys_number() } % PLACES].0;
+        let place = &self.0[NUMBER.with(|number| *number) % PLACES].0;
         wait(|| {
             if place.fetch_add(1, Ordering::Acquire) & ALONE == 0 {
                 return true;
@@ -89,7 +96,6 @@ mod tests {
     extern crate std;
     use super::*;
     use std::cell::UnsafeCell;
-    use std::thread;
 
     const TIMES: usize = if cfg!(miri) { 60 } else { 3000 };
 

@@ -23,7 +23,6 @@ impl fmt::Display for NoMemory {
     }
 }
 
-#[cfg(feature = "std")]
 impl std::error::Error for NoMemory {}
 
 /// How a container is made: `try_with()` of each container takes it.

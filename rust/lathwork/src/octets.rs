@@ -112,7 +112,6 @@ as_octets! {
     }, octets => Duration::new(u64::of(&octets[..8]), u32::of(&octets[8..]));
 }
 
-#[cfg(feature = "std")]
 as_octets! {
     std::net::Ipv4Addr: 4, address => address.octets(), octets => octets.into();
     std::net::Ipv6Addr: 16, address => address.octets(), octets => octets.into();

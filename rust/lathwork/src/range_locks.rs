@@ -35,7 +35,6 @@ impl fmt::Display for NotLocked {
     }
 }
 
-#[cfg(feature = "std")]
 impl std::error::Error for NotLocked {}
 
 /// Locks on ranges of keys: threads hold ranges that do not overlap, or share them, each as long as

@@ -25,8 +25,6 @@ pub(crate) struct Scan<'a, V> {
     words: [Vec<u64>; 2],
     /// The first and the last key at which the entries begin that are still to come.
     keys: Option<(u64, u64)>,
-    /// Items have the addresses of their values.
-    places: bool,
 }
 
 impl<V> Index<V> {
@@ -38,13 +36,12 @@ impl<V> Index<V> {
             ahead: [Ahead::new(), Ahead::new()],
             words: [Vec::new(), Vec::new()],
             keys,
-            places: false,
         }
     }
 
     /// The same, with values that are changed where they are.
     pub(crate) fn scan_mut(&mut self, keys: Option<(u64, u64)>) -> Values<'_, V> {
-        Values(Scan { places: self.inline(), ..self.scan(keys) }, PhantomData)
+        Values(self.scan(keys), PhantomData)
     }
 
     /// The value of the entry that begins at `key`, to be changed where it is. Values have a word,
@@ -81,18 +78,19 @@ unsafe fn room<V>(copied: bool, words: &mut Vec<u64>, items: *mut lath_item) {
 }
 
 impl<'a, V> Scan<'a, V> {
-    /// The next item from the front or the back.
+    /// The next item from the front or the back; with `PLACES` one from the front has the address of
+    /// its value.
     #[inline(always)]
-    fn item<const BACK: bool>(&mut self) -> Option<lath_item> {
+    fn item<const BACK: bool, const PLACES: bool>(&mut self, copied: bool) -> Option<lath_item> {
         let (from, last) = self.keys?;
-        let (index, copied, places) = (self.index.raw(), self.index.inline(), self.places);
+        let index = self.index.raw();
         let words = &mut self.words[usize::from(BACK)];
         // SAFETY: the index is initialised; the pointers are valid.
         let scan = |items| unsafe {
             room::<V>(copied, words, items);
             if BACK {
                 sys::lath_index_scan_back(index, last, from, items, AHEAD, &mut 0)
-            } else if places {
+            } else if PLACES {
                 sys::lath_index_scan_places(index, from, last, items, AHEAD, &mut 0)
             } else {
                 sys::lath_index_scan(index, from, last, items, AHEAD, &mut 0)
@@ -112,9 +110,10 @@ impl<'a, V> Scan<'a, V> {
     /// The next entry from the front or the back.
     #[inline(always)] // what is copied of a Ref is few bytes then
     fn step<const BACK: bool>(&mut self) -> Option<Entry<'a, V>> {
-        let item = self.item::<BACK>()?;
+        let copied = self.index.inline();
+        let item = self.item::<BACK, false>(copied)?;
         // SAFETY: it was copied, and its words are still there.
-        let stored = unsafe { Stored::of::<V>(&item, self.index.inline()) };
+        let stored = unsafe { Stored::of::<V>(&item, copied) };
         // the scan's section began before the item was read
         Some((item.key, last_of(&item), Ref::new(stored, self.index.section())))
     }
@@ -148,12 +147,13 @@ impl<V> core::iter::FusedIterator for Scan<'_, V> {}
 pub(crate) struct Values<'a, V>(Scan<'a, V>, PhantomData<&'a mut V>);
 
 stepped!(impl ['a, V] Values<'a, V>, (u64, &'a mut V), |this, back| {
-    let Scan { index, places, .. } = this.0;
-    let (key, word) = match (back, places) {
-        (false, _) => this.0.item::<false>().map(|item| (item.key, item.value)),
-        (true, false) => this.0.item::<true>().map(|item| (item.key, item.value)),
-        (true, true) => this.0.item::<true>().and_then(|item| Some((item.key, index.place(item.key)?))),
+    let (index, inline) = (this.0.index, this.0.index.inline());
+    let item = match (back, inline) {
+        (true, _) => this.0.item::<true, false>(inline),
+        (false, true) => this.0.item::<false, true>(inline),
+        (false, false) => this.0.item::<false, false>(inline),
     }?;
+    let word = if back && inline { index.place(item.key)? } else { item.value };
     // SAFETY: as above.
-    Some((key, unsafe { value_mut(word, !places) }))
+    Some((item.key, unsafe { value_mut(word, !inline) }))
 });

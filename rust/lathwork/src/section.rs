@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //! Read-side critical sections. The end of a container waits for none: see `handle`.
+use core::cell::Cell;
+use core::ffi::c_void;
 use core::marker::PhantomData;
+use core::ptr;
+use std::thread_local;
 
 use lathwork_sys as sys;
 
@@ -19,16 +23,30 @@ pub(crate) unsafe fn when_over(
     sys::lath_rcu_auto.call.unwrap_unchecked()(head, Some(call));
 }
 
-/// What is kept for this thread: sections, drops within each other.
-pub(crate) fn this_thread() -> &'static sys::lathwork_sys_thread {
-    // SAFETY: it is valid until the thread ends, and what is made from it does not leave the
-    // thread.
-    #[cfg(miri)]
-    return unsafe { &*crate::miri::lathwork_sys_thread() };
-    #[cfg(not(miri))]
-    unsafe {
-        &*sys::lathwork_sys_thread()
-    }
+/// What is kept for each thread.
+pub(crate) struct Thread {
+    /// In how many sections it is.
+    pub(crate) sections: Cell<usize>,
+    /// How many calls that drop removed values are within each other.
+    pub(crate) drops: Cell<usize>,
+    /// It runs the end of a container.
+    pub(crate) ending: Cell<bool>,
+    /// Of the call that it makes under a lock.
+    pub(crate) reserve: Cell<*mut c_void>,
+}
+
+thread_local! {
+    static HERE: Thread = const {
+        let (sections, drops, ending) = (Cell::new(0), Cell::new(0), Cell::new(false));
+        Thread { sections, drops, ending, reserve: Cell::new(ptr::null_mut()) }
+    };
+}
+
+/// What is kept for this thread.
+pub(crate) fn this_thread() -> &'static Thread {
+    // SAFETY: it has no drop, so it is valid until the thread ends, and what is made from it does not
+    // leave the thread.
+    HERE.with(|here| unsafe { &*(here as *const Thread) })
 }
 
 /// # Panics
@@ -69,17 +87,28 @@ pub(crate) struct Section {
 }
 
 impl Section {
+    #[inline(never)] // as its end: what is around it is inlined then
     pub(crate) fn enter() -> Section {
-        // SAFETY: it may be called at any time.
-        unsafe { sys::lathwork_sys_enter() };
+        let sections = &this_thread().sections;
+        // SAFETY: they may be called at any time.
+        unsafe {
+            if sections.get() == 0 {
+                sys::lath_rcu_keep_open(); // a leaked reference outlives the thread
+            }
+            sys::lath_rcu_auto.read_lock.unwrap_unchecked()();
+        }
+        sections.set(sections.get() + 1);
         Section { of_this_thread: PhantomData }
     }
 }
 
 impl Drop for Section {
+    #[inline(never)]
     fn drop(&mut self) {
         // SAFETY: enter() began it on this thread.
-        unsafe { sys::lathwork_sys_exit() };
+        unsafe { sys::lath_rcu_auto.read_unlock.unwrap_unchecked()() };
+        let sections = &this_thread().sections;
+        sections.set(sections.get() - 1);
     }
 }
 

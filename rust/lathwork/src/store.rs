@@ -16,7 +16,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use lathwork_sys as sys;
-use sys::store as c;
+use lathwork_sys as c;
 
 use crate::handle::{rcu, Handle, Structure};
 use crate::memory::Memory;
@@ -651,25 +651,16 @@ impl<K: StoreKey> Store<K> {
         Ok(self.len()? == 0)
     }
 
-    /// Figures of memory and entries. Asks the kernel for resident pages: takes milliseconds.
-    pub fn stats(&self) -> Result<StoreStats, StoreError> {
+    /// Figures: `items`, `evicted` and `expired` entries; bytes that are `committed`, those of these in
+    /// the index, in records, `pending` (replaced or removed, and perhaps still read) and free; those
+    /// that are `resident`, and of these on huge pages. Asks the kernel, which takes milliseconds.
+    pub fn stats(&self) -> Result<crate::StoreStats, StoreError> {
         let mut stats = c::lath_store_stats::default();
         // SAFETY: the pointer is valid.
         done(unsafe { c::lath_store_get_stats(self.raw(), &mut stats) }.into())?;
         // SAFETY: as above.
         done(unsafe { c::lath_store_get_pages(self.raw(), &mut stats) }.into())?;
-        Ok(StoreStats {
-            items: stats.items,
-            committed: stats.committed,
-            index_bytes: stats.index_bytes,
-            record_bytes: stats.record_bytes,
-            pending_bytes: stats.pending_bytes,
-            free_bytes: stats.free_bytes,
-            resident: stats.resident,
-            huge: stats.huge,
-            evicted: stats.evicted,
-            expired: stats.expired,
-        })
+        Ok(stats)
     }
 
     /// Removes what has expired. Returns how many. Visits all entries.
@@ -733,32 +724,6 @@ impl<K: StoreKey> fmt::Debug for Store<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Store").field("len", &self.len()).finish()
     }
-}
-
-/// Figures of a [`Store`]: bytes, and entries.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub struct StoreStats {
-    /// Entries, expired ones that have not been removed too.
-    pub items: u64,
-    /// Bytes taken from the machine.
-    pub committed: u64,
-    /// Of these: of the index.
-    pub index_bytes: u64,
-    /// Records and large values.
-    pub record_bytes: u64,
-    /// Replaced or removed, and perhaps still read.
-    pub pending_bytes: u64,
-    /// Not used.
-    pub free_bytes: u64,
-    /// Resident, as the kernel counts it.
-    pub resident: u64,
-    /// Of these on huge pages.
-    pub huge: u64,
-    /// Entries that were evicted.
-    pub evicted: u64,
-    /// Entries that were removed since they had expired.
-    pub expired: u64,
 }
 
 /// The entries of a [`Store`] in order: copies of keys and values. After an error there is none.

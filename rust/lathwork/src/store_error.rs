@@ -6,7 +6,7 @@ use std::ffi::{CStr, CString};
 use std::io;
 
 use lathwork_sys as sys;
-use sys::store as c;
+use lathwork_sys as c;
 
 /// Why a call on a [`Store`](crate::Store) failed. Nothing has changed then.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -267,7 +267,7 @@ pub(crate) unsafe fn node_value<V>(word: u64) -> *mut V {
 ///
 /// # Safety
 ///
-/// There is such a value as long as the result is used, and nothing else looks at it meanwhile.
+/// There is such a value as long as the result is used, and nothing else looks at it then.
 pub(crate) unsafe fn value_mut<'a, V>(word: u64, in_node: bool) -> &'a mut V {
     if in_node {
         &mut *node_value(word)

@@ -8,7 +8,7 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::ops::RangeInclusive;
 
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Unexpected, Visitor};
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
@@ -29,40 +29,6 @@ impl<K: Serialize> Serialize for Keys<K> {
     }
 }
 
-/// Which of the names it is: 0 or 1.
-struct Name(usize);
-
-impl<'de> Deserialize<'de> for Name {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_identifier(Reads::<Name>::new())
-    }
-}
-
-impl Visitor<'_> for Reads<Name> {
-    type Value = Name;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the name first or last")
-    }
-
-    fn visit_u64<E: Error>(self, number: u64) -> Result<Name, E> {
-        match usize::try_from(number) {
-            Ok(number) if number < NAMES.len() => Ok(Name(number)),
-            _ => Err(E::invalid_value(Unexpected::Unsigned(number), &self)),
-        }
-    }
-
-    fn visit_str<E: Error>(self, name: &str) -> Result<Name, E> {
-        self.visit_bytes(name.as_bytes())
-    }
-
-    fn visit_bytes<E: Error>(self, name: &[u8]) -> Result<Name, E> {
-        let found = NAMES.iter().position(|there| there.as_bytes() == name);
-        let unknown = || E::unknown_field(&String::from_utf8_lossy(name), NAMES);
-        found.map(Name).ok_or_else(unknown)
-    }
-}
-
 impl<'de, K: Deserialize<'de>> Visitor<'de> for Reads<Keys<K>> {
     type Value = Keys<K>;
 
@@ -79,7 +45,9 @@ impl<'de, K: Deserialize<'de>> Visitor<'de> for Reads<Keys<K>> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut ends: A) -> Result<Keys<K>, A::Error> {
         let mut found = [None, None];
-        while let Some(Name(n)) = ends.next_key()? {
+        while let Some(name) = ends.next_key::<String>()? {
+            let at = NAMES.iter().position(|there| *there == name);
+            let n = at.ok_or_else(|| A::Error::unknown_field(&name, NAMES))?;
             if found[n].replace(ends.next_value()?).is_some() {
                 return Err(A::Error::duplicate_field(NAMES[n]));
             }

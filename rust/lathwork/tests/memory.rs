@@ -11,8 +11,8 @@ mod common;
 use common::{wait_for, Counted};
 
 use lathwork::{
-    AllocError, BytesMap, IntervalMap, NoMemory, Options, Order, PointMap, RangeAllocator,
-    RangeMap, RangeSet, Reason, SortQueue,
+    AllocError, BytesMap, IntervalMap, NoMemory, Options, PointMap, RangeAllocator, RangeMap,
+    RangeSet, Reason,
 };
 
 /// Counts bytes, and fails from the n-th request on, for `fails` requests.
@@ -132,15 +132,11 @@ fn every_byte_of_the_others() {
         let intervals = IntervalMap::try_with(options).unwrap();
         let space = RangeAllocator::try_with(.., 1, options).unwrap();
         let exact = RangeAllocator::try_with(0..1 << 30, 1, options.exact()).unwrap();
-        let mut queue = SortQueue::try_with(100, Order::Sweep, options).unwrap();
         for key in 0..2000u64 {
             map.insert(key.to_be_bytes(), [key; 5]).ok().unwrap();
             intervals.insert(key..2 * key + 1, [key; 5]).ok().unwrap();
             space.alloc(key + 1, 0).unwrap();
             exact.alloc(key + 1, 0).unwrap();
-            if queue.push(key, [key; 5]).is_err() {
-                queue.pop();
-            }
         }
         for key in 0..500u64 {
             map.remove(&key.to_be_bytes());
@@ -167,16 +163,6 @@ fn entries_that_change_their_allocator() {
     a.all_back();
     drop(to);
     b.all_back();
-}
-
-#[test]
-fn a_queue_without_memory() {
-    for first in 0..2 {
-        let memory = Counting::new(first, usize::MAX);
-        let options = Options::new().memory(memory);
-        assert!(SortQueue::<u8>::try_with(100, Order::Sweep, options).is_err());
-        memory.all_back();
-    }
 }
 
 /// Runs `program` with each of its requests for memory failing, alone and with all that follow.
@@ -295,34 +281,6 @@ fn others_without_memory() {
         map.clear();
         assert!(map.is_empty());
         intervals.verify().unwrap();
-        Ok(all)
-    });
-}
-
-/// One range that is cut more and more: each of its parts has the same value.
-#[test]
-fn parts_without_memory() {
-    with_failures(|options, alive| {
-        let mut map = RangeMap::try_with(options)?;
-        if map.insert(0..10_000u32, Counted::new(0, alive)).is_err() {
-            return Ok(false);
-        }
-        let (mut parts, mut all) = (1, true);
-        for n in 0..150u32 {
-            let middle = 20 * n + 5..20 * n + 10;
-            let done = if n % 2 == 0 {
-                map.remove(middle).is_ok()
-            } else {
-                map.insert(middle, Counted::new(n, alive)).is_ok()
-            };
-            parts += u32::from(done) * (1 + n % 2);
-            all &= done;
-            // a failure may leave a part in two, but no key without its value
-            assert_eq!(map.contains_key(20 * n + 7), !done || n % 2 == 1);
-            assert_eq!(map.get(20 * n + 11).unwrap().0, 0);
-        }
-        assert!(map.len() >= parts as usize);
-        map.verify().unwrap();
         Ok(all)
     });
 }

@@ -5,21 +5,6 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use lathwork::{BytesMap, IntervalMap, PointMap, RangeMap, RangeSet};
 
 #[test]
-fn five_lines() {
-    let ranges = RangeMap::new();
-    ranges.insert(0x1000..0x2000, 1).unwrap();
-    let names = PointMap::new();
-    names.insert(1, String::from("x")).unwrap();
-    let squares: PointMap<u32, u32> = (0..10).map(|n| (n, n * n)).collect();
-    let back: Vec<u32> = squares.iter().rev().map(|(key, _)| key).collect();
-    let few: Vec<u32> = squares.range(..5).map(|(key, _)| key).collect();
-    assert_eq!(ranges.get(0x1fff).map(|value| *value), Some(1));
-    assert_eq!(*names.get(1).unwrap(), "x");
-    assert_eq!(back, (0..10).rev().collect::<Vec<_>>());
-    assert_eq!(few, [0, 1, 2, 3, 4]);
-}
-
-#[test]
 fn keys_of_many_types() {
     let networks = RangeMap::new();
     networks.insert(Ipv4Addr::new(10, 0, 0, 0)..Ipv4Addr::new(11, 0, 0, 0), "ours").unwrap();
@@ -69,25 +54,6 @@ fn values_of_many_types() {
     map.insert(1, Aligned(7)).unwrap();
     let found = map.get(1).unwrap();
     assert_eq!((found.0, &*found as *const Aligned as usize % 128), (7, 0));
-}
-
-#[test]
-fn entries_in_a_loop() {
-    let mut text = String::new();
-    let counts = BytesMap::from([("pear", 3), ("apple", 5)]);
-    for (word, count) in &counts {
-        text += &format!("{word} {count}, ");
-    }
-    for (word, count) in counts {
-        text += &format!("{word} {count}, ");
-    }
-    assert_eq!(text, "apple 5, pear 3, apple 5, pear 3, ");
-    let names = PointMap::from([(2, "b"), (1, "a")]);
-    for (key, name) in &names {
-        assert_eq!(name, ["a", "b"][key - 1]);
-    }
-    assert!(names.clone().into_keys().eq([1, 2]));
-    assert!(names.into_values().rev().eq(["b", "a"]));
 }
 
 /// As they stand in programs that use a `BTreeMap` or crossbeam-skiplist.
