@@ -133,11 +133,10 @@ typedef void (*lath_item_fn)(void *arg, const struct lath_item *item);
 /*
  * Make an empty index. config may be NULL. init: 0 | -EINVAL (config, or an index that is NULL or
  * misaligned) | -ENOMEM. create: NULL for either. fini and destroy end an index: they wait for
- * retired nodes, so not in a read-side critical section, and free all memory.
- * Misuse. Every call but destroy, which ignores NULL, needs an index between init and fini: NULL,
- * an index that was never initialised, and an index after its fini (a second fini too) are not
- * checked. After fini, init begins anew. Pointers for results may be NULL only where a call says
- * so.
+ * retired nodes, so not in a read-side critical section, and free all memory. Misuse. Every call
+ * but destroy, which ignores NULL, needs an index between init and fini: NULL, an index that was
+ * never initialised, and an index after its fini (a second fini too) are not checked. After fini,
+ * init begins anew. Pointers for results may be NULL only where a call says so.
  */
 LATH_API int lath_index_init(struct lath_index *index, const struct lath_config *config);
 /* each: called for every item that is still there, or NULL. Excludes all other calls. */
@@ -195,14 +194,6 @@ LATH_API int lath_index_overlap_item(struct lath_index *index, uint64_t key, uin
 LATH_API int lath_index_ceiling_item(struct lath_index *index, uint64_t key,
 				     struct lath_item *found);
 LATH_API int lath_index_floor_item(struct lath_index *index, uint64_t key, struct lath_item *found);
-static inline int lath_index_first_item(struct lath_index *index, struct lath_item *found)
-{
-	return lath_index_ceiling_item(index, 0, found);
-}
-static inline int lath_index_last_item(struct lath_index *index, struct lath_item *found)
-{
-	return lath_index_floor_item(index, ~0ull, found);
-}
 
 /* As lath_index_lookup_item(), for a caller in a read-side critical section of the index's
  * flavour. */
@@ -275,11 +266,9 @@ LATH_API int lath_index_store_range(struct lath_index *index, const struct lath_
 				    lath_item_fn each, void *arg);
 
 /* Many calls with overlapped cache misses. Result i belongs to key i; each element is an operation
- * of its own. lookup: found[i].size == 0 means absent. get: hits[i] is 1 or 0, values[i] is set on
- * a hit. Both return the number of hits. insert, erase: results[i] as the single call's (results
- * may be NULL); they return the number of successes. */
-LATH_API size_t lath_index_lookup_batch(struct lath_index *index, size_t n, const uint64_t *points,
-					struct lath_item *found);
+ * of its own. get: hits[i] is 1 or 0, values[i] is set on a hit; it returns the number of hits.
+ * insert, erase: results[i] as the single call's (results may be NULL); they return the number of
+ * successes. */
 LATH_API size_t lath_index_get_batch(struct lath_index *index, size_t n, const uint64_t *points,
 				     uint64_t *values, uint8_t *hits);
 LATH_API size_t lath_index_insert_batch(struct lath_index *index, size_t n,
@@ -461,14 +450,6 @@ static inline struct lath_slot *lath_index_lookup_rcu(struct lath_index *index, 
 	struct lath_item item;
 
 	return lath_index_lookup_item_rcu(index, point, &item) ? NULL : lath_item_slot(&item);
-}
-
-static inline struct lath_slot *lath_index_overlap(struct lath_index *index, uint64_t key,
-						   uint64_t size)
-{
-	struct lath_item item;
-
-	return lath_index_overlap_item(index, key, size, &item) ? NULL : lath_item_slot(&item);
 }
 
 #ifdef __cplusplus

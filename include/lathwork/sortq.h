@@ -24,7 +24,7 @@
  *   FIFO               O(1)       O(1)       O(1)        no       all by arrival: for flash
  *
  * (*: amortised; **: and the requests of the same sector, see Bounds.) lath_sortq_lookup,
- * _first_from, _first_in_zone, _next and _prev need "search"; a FIFO returns NULL. With
+ * _first_from, _next and _prev need "search"; a FIFO returns NULL. With
  * LATH_SORTQ_MERGES lath_sortq_lookup needs no search.
  *
  * The hybrid keeps sorted blocks of 64 one-word entries under a directory. It gathers arrivals
@@ -286,14 +286,6 @@ LATH_API size_t lath_sortq_dispatch_batch(struct lath_sortq *queue, struct lath_
 					  size_t n);
 /* Returns the queued request with the lowest sector >= sector, or NULL; does not wrap around. */
 LATH_API struct lath_request *lath_sortq_first_from(struct lath_sortq *queue, uint64_t sector);
-/* As first_from(zone), but NULL unless the request starts before zone + zone_sectors. */
-static inline struct lath_request *lath_sortq_first_in_zone(struct lath_sortq *queue, uint64_t zone,
-							    uint64_t zone_sectors)
-{
-	struct lath_request *request = lath_sortq_first_from(queue, zone);
-
-	return request && request->sector - zone < zone_sectors ? request : NULL;
-}
 
 /* Return the neighbour in sweep order, not across a barrier; NULL at the end, for a request that
  * waits behind a barrier, and for one that is not in this queue. */

@@ -25,16 +25,15 @@
  *               (lathwork/hole.h)
  *
  * Threads: all calls may run concurrently, except destroy, verify and load; none may be made in a
- * signal handler (lathwork/config.h, T1 to T6). Progress: the locks of
- * slots and arenas are held for some tens of instructions, while a magazine is filled or emptied
- * for those of some tens of blocks; no thread waits for memory while it holds one. Pressure: a
- * request that finds no room returns the magazines of all slots and all empty arenas to the index
- * and tries again before it fails with -ENOSPC. A hole that crosses the boundary of a used arena is
- * not found, nor one inside it by a request whose size or alignment is above an arena's; without
- * arenas (LATH_SPACE_NO_ARENAS) every hole is. Memory: less than 1 KiB for an
- * empty space; all else is made on first use and freed by destroy: 675 bytes per arena (0.16 bytes
- * per unit), 29 to 38 bytes per range in the index, 6 KiB per slot, 16 KiB for an index that is in
- * use.
+ * signal handler (lathwork/config.h, T1 to T6). Progress: the locks of slots and arenas are held
+ * for some tens of instructions, while a magazine is filled or emptied for those of some tens of
+ * blocks; no thread waits for memory while it holds one. Pressure: a request that finds no room
+ * returns the magazines of all slots and all empty arenas to the index and tries again before it
+ * fails with -ENOSPC. A hole that crosses the boundary of a used arena is not found, nor one inside
+ * it by a request whose size or alignment is above an arena's; without arenas
+ * (LATH_SPACE_NO_ARENAS) every hole is. Memory: less than 1 KiB for an empty space; all else is
+ * made on first use and freed by destroy: 675 bytes per arena (0.16 bytes per unit), 29 to 38 bytes
+ * per range in the index, 6 KiB per slot, 16 KiB for an index that is in use.
  */
 #ifndef LATHWORK_SPACE_H
 #define LATHWORK_SPACE_H
@@ -123,8 +122,7 @@ LATH_API int lath_space_reserve(struct lath_space *space, uint64_t key, uint64_t
 LATH_API int lath_space_free(struct lath_space *space, uint64_t key, uint64_t size);
 /* Finds the allocation that contains key. 0 (*item: the range and its cookie; of a reservation, or
  * of what was loaded, a part) | -ENOENT. In an arena, which must have LATH_SPACE_OWNERS, *item is
- * one unit. A range that is being freed
- * concurrently may be found. */
+ * one unit. A range that is being freed concurrently may be found. */
 LATH_API int lath_space_owner(struct lath_space *space, uint64_t key, struct lath_item *item);
 /* Returns the magazines' blocks to the arenas, and empty arenas to the index. */
 LATH_API void lath_space_trim(struct lath_space *space);

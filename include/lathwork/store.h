@@ -28,9 +28,9 @@
  * throw, nor be cancelled. A store reserves addresses for twice its limit, or twice the machine's
  * memory: call mlockall() with MCL_ONFAULT, or before the open.
  *
- *   S1  get, get_ref, set, add, replace, delete, get_or_set, update, cas, set_if, incr, min, max,
- *       append, expire and each element of mget, mset and mdel take effect at one moment between
- *       call and return (linearizable).
+ *   S1  get, get_ref, set, add, replace, delete, update, cas, set_if, incr, min, max, append, expire
+ *       and each element of mget, mset and mdel take effect at one moment between call and return
+ *       (linearizable).
  *   S2  iterators, scans, count, rank and save see every key that is present all the time and none
  *       that never is; a key that changes meanwhile is seen with one of its values or not at all.
  *   S3  a failed call changes nothing. Deletes need no memory.
@@ -274,11 +274,6 @@ LATH_API int lath_store_replace(struct lath_store *store, struct lath_store_key 
 				const void *value, size_t size);
 /* 0 | -ENOENT */
 LATH_API int lath_store_delete(struct lath_store *store, struct lath_store_key key);
-/* Adds the key, or copies its value as get does. Returns the length of the value that is present
- * then; *added: whether the call added it. */
-LATH_API int64_t lath_store_get_or_set(struct lath_store *store, struct lath_store_key key,
-				       const void *value, size_t size, void *buf, size_t room,
-				       int *added);
 
 struct lath_store_entry {
 	struct lath_store_key key;

@@ -65,7 +65,7 @@ def bind(lib):
         init:ipp fini:-pEp insert_item:ippp preload:ipp preload_release:-pp insert_preloaded:ipppp erase_item:ipup erase_item_at:ipup
         replace_item:ipuup replace_if:ipuuup erase_if:ipuup erase_sized:ipuup lookup_item:ipup overlap_item:ipuup ceiling_item:ipup
         floor_item:ipup lookup_pin:ipupp resize:ipuu split:ipuu erase_part:ippp join:ipuJpp
-        erase_range:qpuuEp clear:qpEp store_range:ippEp lookup_batch:zpzpp get_batch:zpzppp insert_batch:zpzpp erase_batch:zpzpp
+        erase_range:qpuuEp clear:qpEp store_range:ippEp get_batch:zpzppp insert_batch:zpzpp erase_batch:zpzpp
         load_sorted:ipzpp get:ipup scan:zpuupzp scan_places:zpuupzp scan_values:zpuuppzp scan_back:zpuupzp visit_values:ipuuzVp rank:qpu select:ipup
         count_range:qpuu prefetch:-pu prepare:-p trim:zpzp clone:ippp count:up get_stats:-pp verify:ipipz dump:-pWp
         find_hole:ippp insert_hole:ippup hole_stats:ipuuup""", E=core.ITEM_FN, J=JOIN_FN, V=VISIT_FN, W=WRITE_FN)

@@ -21,19 +21,6 @@ inline void lookup_pin(index_calls& it, range_call& c) {
         c.ret = -EFAULT;
 }
 
-inline void lookup_batch(index_calls& it, range_call& c) {
-    std::vector<word> keys;
-    for (const lath_item& one : c.batch)
-        keys.push_back(one.key);
-    c.items.resize(keys.size());
-    std::size_t n = index_api::lookup_batch(it.set(), keys.size(), keys.data(), c.items.data());
-    for (const lath_item& found : c.items) {
-        c.rets.push_back(found.size ? 0 : -ENOENT);
-        n -= !!found.size;
-    }
-    c.ret = n ? -EFAULT : 0;
-}
-
 inline void scan(index_calls& it, range_call& c) {
     std::vector<lath_item> items(c.size + 1); // arrays that are not NULL
     std::vector<word> keys(c.size + 1), values(c.size + 1);
@@ -181,10 +168,6 @@ inline const std::vector<described<index_calls>> index_looks = {
                           : c.how % 8 ? 0
                                       : -EBUSY) &&
                 (!there || oracle_same(there, &c.got));
-     }},
-    {"lookup_batch", 5, effect::apart, {}, nullptr, draw_batch, lookup_batch, nullptr,
-     [](const range_call& c, std::vector<range_call>& steps) {
-         each_of<index_calls>("lookup_item", c, steps);
      }},
     {"overlap_item", 6, effect::once, {ENOENT, EINVAL}, nullptr, draw_change,
      [](index_calls& it, range_call& c) {

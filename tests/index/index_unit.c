@@ -54,8 +54,8 @@ static int edges_of_the_key_space(void)
 	CHECK(lath_index_lookup_item(list, ~0ull, &got) == 0 && got.value == 7);
 	CHECK(lath_index_lookup_item(list, ~0ull - 1, &got) == 0 && got.value == 8);
 	CHECK(lath_index_overlap_item(list, 1, ~0ull - 1, &got) == 0 && got.value == 8);
-	CHECK(lath_index_last_item(list, &got) == 0 && got.value == 7);
-	CHECK(lath_index_first_item(list, &got) == 0 && got.value == 9);
+	CHECK(lath_index_floor_item(list, ~0ull, &got) == 0 && got.value == 7);
+	CHECK(lath_index_ceiling_item(list, 0, &got) == 0 && got.value == 9);
 	CHECK(put(0, ~0ull, 1) == -EEXIST);
 	CHECK(lath_index_erase_range(list, 0, ~0ull, NULL, NULL) == 2); /* all but the last key */
 	CHECK(lath_index_erase_item(list, ~0ull, &got) == 0);
@@ -156,7 +156,7 @@ static int range_from_key_zero_over_leaves(void)
 		CHECK(put(i, 1, i) == 0);
 	CHECK(lath_index_erase_range(list, 0, 400, NULL, NULL) == 400);
 	CHECK(put(0, 400, 9000) == 0 && sound());
-	CHECK(lath_index_first_item(list, &got) == 0 && got.value == 9000);
+	CHECK(lath_index_ceiling_item(list, 0, &got) == 0 && got.value == 9000);
 	CHECK(lath_index_lookup_item(list, 0, &got) == 0 &&
 	      lath_index_lookup_item(list, 399, &got) == 0);
 	CHECK(lath_index_erase_item(list, 0, &got) == 0 && sound());
@@ -177,7 +177,7 @@ static int erase_at_the_end_of_full_leaves(void)
 		CHECK(lath_index_erase_item(list, n - 1 - i, &got) == 0 && got.value == n - 1 - i);
 		CHECK(lath_index_lookup_item(list, n - 1 - i, &got) == -ENOENT);
 		CHECK(i + 1 == n ||
-		      (lath_index_last_item(list, &got) == 0 && got.key == n - 2 - i));
+		      (lath_index_floor_item(list, ~0ull, &got) == 0 && got.key == n - 2 - i));
 	}
 	return lath_index_count(list) == 0 && sound() ? 0 : __LINE__;
 }

@@ -189,13 +189,6 @@ struct index_api {
                            std::size_t* bad) {
         return lath_index_load_sorted(it, n, long_items(items, n).in(), bad);
     }
-    static std::size_t lookup_batch(lath_index* it, std::size_t n, const word* points,
-                                    lath_item* found) {
-        long_items items(found, n);
-        const std::size_t hits = lath_index_lookup_batch(it, n, points, items.out());
-        items.give(found);
-        return hits;
-    }
     static void numbers(const std::vector<word>& words, word* to, std::size_t n) {
         for (std::size_t i = 0; i < n; i++)
             to[i] = long_value::of(&words[i * value_words]);

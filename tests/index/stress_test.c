@@ -101,6 +101,7 @@ static void walk(struct view *view, size_t i, bool back)
 static void ask(struct view *view, uint64_t *state)
 {
 	uint64_t how = draw(state, 4), i = draw(state, MARKED), last = i * STEP + size_of(i) - 1;
+	struct lath_item item;
 	struct lath_slot *slot;
 	uint64_t place = 0;
 
@@ -108,8 +109,12 @@ static void ask(struct view *view, uint64_t *state)
 		walk(view, i, how);
 	} else {
 		lath_rcu_auto.read_lock();
-		slot = how == 2 ? lath_index_lookup_rcu(&list, last)
-				: lath_index_overlap(&list, last, 1);
+		if (how == 2)
+			slot = lath_index_lookup_rcu(&list, last);
+		else
+			slot = lath_index_overlap_item(&list, last, 1, &item)
+				       ? NULL
+				       : lath_item_slot(&item);
 		look_after(view);
 		if (slot && (thing_of(slot)->mark != ALIVE || slot->key != i * STEP))
 			FAULT("looked for %" PRIu64 ", found something else\n", i);

@@ -146,11 +146,12 @@ const std::array calls = std::to_array<call>({
          return sum(static_cast<std::uint64_t>(hit)) + value;
      },
      0},
-    {"lookup_batch",
+    {"get_batch",
      [](lath_index* index, std::uint64_t key) {
-         std::array<std::uint64_t, 2> keys{key, key + 1};
-         std::array<lath_item, 2> found{};
-         return sum(lath_index_lookup_batch(index, 2, keys.data(), found.data()), found.data(), 2);
+         std::array<std::uint64_t, 2> keys{key, key + 1}, values{};
+         std::array<std::uint8_t, 2> hits{};
+         return sum(lath_index_get_batch(index, 2, keys.data(), values.data(), hits.data())) +
+                values[0] + values[1];
      },
      0},
     {"overlap",
@@ -174,13 +175,13 @@ const std::array calls = std::to_array<call>({
     {"first",
      [](lath_index* index, std::uint64_t) {
          lath_item it{};
-         return sum_if(lath_index_first_item(index, &it), it);
+         return sum_if(lath_index_ceiling_item(index, 0, &it), it);
      },
      0},
     {"last",
      [](lath_index* index, std::uint64_t) {
          lath_item it{};
-         return sum_if(lath_index_last_item(index, &it), it);
+         return sum_if(lath_index_floor_item(index, ~0ull, &it), it);
      },
      0},
     {"cursor",

@@ -285,9 +285,6 @@ inline constexpr attempt writes[] = {
         return lath_store_replace(s, k, "x", 1);
     },
     [](lath_store* s, lath_store_key k) -> std::int64_t { return lath_store_delete(s, k); },
-    [](lath_store* s, lath_store_key k) {
-        return lath_store_get_or_set(s, k, "x", 1, nullptr, 0, nullptr);
-    },
     [](lath_store* s, lath_store_key k) -> std::int64_t {
         return lath_store_cas(s, k, "5", 1, "x", 1);
     },
@@ -584,7 +581,6 @@ inline const std::vector<described<store_calls>> store_calls::kinds = {
     once("max", 4, {EINVAL, ERANGE}, draw_number, arithmetic<lath_store_max>,
          arithmetic_agrees<'>'>),
     once("append", 10, {E2BIG}, draw_value, append, append_agrees),
-    once("get_or_set", 6, {E2BIG}, draw_value, get_or_set, get_or_set_agrees),
     once("expire", 6, {ENOENT}, draw_value, expire, expire_agrees),
     once("update", 10, {EAGAIN}, draw_two, update, update_agrees),
     apart("mset", 6, {}, draw_entries, mset, nullptr, mset_steps),
@@ -612,10 +608,10 @@ inline const std::vector<described<store_calls>> store_calls::kinds = {
     alone("save, load", 2, {EBADMSG, ENOTEMPTY, EINVAL, EINTR, ENOENT, ENOSPC}, draw_whole, load,
           load_agrees),
     alone("sync, leave, close, open, kind", 1, {}, nullptr, reopen, reopen_agrees),
-    alone("set, add, replace, delete, get_or_set, cas, set_if, incr, min, max, append, expire, "
+    alone("set, add, replace, delete, cas, set_if, incr, min, max, append, expire, "
           "update, mset, mdel, get, get_ref, rank, iter_begin, count, mget",
           1, {EINVAL, E2BIG}, draw_whole, wrong_key, wrong_key_agrees),
-    alone("set, add, replace, delete, get_or_set, cas, incr, min, max, append, expire, update, "
+    alone("set, add, replace, delete, cas, incr, min, max, append, expire, update, "
           "mset, mdel, sweep, sync, load, open",
           1, {EROFS}, draw_whole, read_only, read_only_agrees),
     alone("open, reason", 3, {EINVAL, ENOSPC, ENOENT, EOPNOTSUPP, ENODEV, EBADMSG, EBUSY},

@@ -422,25 +422,6 @@ inline bool append_agrees(store_model& m, const store_call& c) {
                    [&] { m.put(c.key, now, expires); });
 }
 
-inline void get_or_set(store_calls& it, store_call& c) {
-    std::string buffer(c.how % 4 ? 300000 : c.how / 4, '~');
-    int added = 7;
-    c.ret = lath_store_get_or_set(it.store(), it.key(c.key), c.value.data(), c.size(),
-                                  buffer.data(), buffer.size(), &added);
-    c.found = !added;
-    c.many = static_cast<unsigned>(buffer.size());
-    if (c.ret >= 0 && c.found)
-        c.got = buffer.substr(0, static_cast<std::size_t>(c.ret));
-}
-inline bool get_or_set_agrees(store_model& m, const store_call& c) {
-    const stored* there = m.find(c.key);
-    if (there)
-        return c.found && c.ret == static_cast<std::int64_t>(there->value.size()) &&
-               c.got == there->value.substr(0, c.many);
-    return (c.ret < 0 || !c.found) && changes(c, 0, static_cast<std::int64_t>(c.value.size()),
-                                              [&] { m.put(c.key, c.value, 0); });
-}
-
 inline void expire(store_calls& it, store_call& c) {
     c.ret = lath_store_expire(it.store(), it.key(c.key), c.number);
 }

@@ -355,8 +355,7 @@ public:
         check_whole(lath_store_load(handle(), path.c_str(), nullptr, nullptr));
     }
     void sync() { check_whole(lath_store_sync(handle())); }
-    // As the destructor, but throws if a file: could not be written; the store is closed then
-    // too.
+    // As the destructor, but throws if a file: could not be written; the store is closed then too.
     void close() { check_whole(lath_store_close(store_.release())); }
     bool is_open() const { return store_ != nullptr; }
 

@@ -128,7 +128,7 @@ bool lath_keys_none(struct lath_store *store)
 
 	if (store->keys == LATH_STORE_BYTES)
 		return lath_bytes_ceiling(&store->set, &first, &value) != 0;
-	return lath_index_first_item(&store->numbers, &item) != 0;
+	return lath_index_ceiling_item(&store->numbers, 0, &item) != 0;
 }
 
 static void drop_item(void *arg, const struct lath_item *item)

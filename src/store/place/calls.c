@@ -118,38 +118,6 @@ int lath_store_replace(struct lath_store *store, struct lath_store_key key, cons
 	return lath_store_update(store, key, decide_replace, &want);
 }
 
-struct get_or_set {
-	struct lath_store_entry set;
-	void *buf;
-	size_t room;
-	int64_t length;
-	int added;
-};
-
-static int decide_get_or_set(void *arg, const struct lath_store_ref *old,
-			     struct lath_store_change *change)
-{
-	struct get_or_set *want = arg;
-
-	LATH_ASSERT(want->buf || !want->room);
-	want->added = !old;
-	want->length = old ? ref_copy(old, want->buf, want->room) : (int64_t)want->set.size;
-	return old ? 0 : lath_decide_put(&want->set, NULL, change);
-}
-
-int64_t lath_store_get_or_set(struct lath_store *store, struct lath_store_key key,
-			      const void *value, size_t size, void *buf, size_t room, int *added)
-{
-	struct get_or_set want = { { key, value, size, 0 }, buf, room, 0, 0 };
-	int ret = lath_store_update(store, key, decide_get_or_set, &want);
-
-	if (ret)
-		return ret;
-	if (added)
-		*added = want.added;
-	return want.length;
-}
-
 struct cas {
 	struct lath_store_entry set;
 	const void *expected; /* NULL: the version decides */

@@ -118,52 +118,34 @@ static __always_inline long probe_entry(const struct probe *probe, u64 key)
 		       : node_find_equal(probe->leaf, probe->equal, key);
 }
 
-/* Where results go: whole items, or values and hits. */
-struct found {
-	struct lath_item *items; /* or NULL */
-	u64 *values;
-	u8 *hits;
-};
-
 /* Look up one key in the leaf that was probed for it. Returns false if that leaf has changed, or
  * there is none. */
 static __always_inline bool probe_result(const struct tree *tree, const struct probe *probe,
-					 u64 key, const struct found *found, size_t at, bool *hit)
+					 u64 key, u64 *value, bool *hit)
 {
 	long i;
 
 	if (unlikely(!probe->leaf))
 		return false;
 	i = probe_entry(probe, key);
-	if (i >= 0 && found->items) {
-		item_of(tree, probe->leaf, (unsigned int)i, &found->items[at]);
-	} else if (i >= 0) {
+	if (i >= 0) {
 		lath_delay("found, not yet copied");
 		if (long_values(tree))
-			node_copy_long(probe->leaf, (unsigned int)i, tree->leaf_side,
-				       found->values + at * value_words(tree));
+			node_copy_long(probe->leaf, (unsigned int)i, tree->leaf_side, value);
 		else
-			found->values[at] = READ_ONCE(probe->leaf->pair[i].value);
+			*value = READ_ONCE(probe->leaf->pair[i].value);
 	}
 	*hit = i >= 0;
 	return likely(node_valid(probe->leaf, probe->lockword));
 }
 
-/* Look up one key by itself. */
-static bool lookup_again(struct tree *tree, u64 key, const struct found *found, size_t at)
-{
-	if (found->items)
-		return !lath_lookup_item(tree, key, &found->items[at]);
-	return lath_get_value(tree, key, found->values + at * value_words(tree));
-}
-
 static __always_inline size_t lookup_group(struct tree *tree, unsigned int n, const u64 *points,
-					   const struct found *found, size_t at)
+					   u64 *values, u8 *hits)
 {
 	struct probe probe[BATCH_GROUP];
 	struct node *leaf[BATCH_GROUP];
 	u64 lockword[BATCH_GROUP];
-	size_t hits = 0;
+	size_t found = 0;
 	unsigned int i;
 
 	locate_all(tree, n, points, sizeof(*points), leaf, lockword);
@@ -171,25 +153,23 @@ static __always_inline size_t lookup_group(struct tree *tree, unsigned int n, co
 		probe_heads(&probe[i], leaf[i], lockword[i], points[i]);
 	lath_delay("batch: leaves searched");
 	for (i = 0; i < n; i++) {
+		u64 *value = values + i * value_words(tree);
 		bool hit;
 
 		/* the leaf changed, or none was found: a lookup by itself answers */
-		if (unlikely(!probe_result(tree, &probe[i], points[i], found, at + i, &hit)))
-			hit = lookup_again(tree, points[i], found, at + i);
-		/* a whole item says by its size that there is none */
-		if (!found->items)
-			found->hits[at + i] = hit;
-		else if (!hit)
-			found->items[at + i].size = 0;
-		hits += hit;
+		if (unlikely(!probe_result(tree, &probe[i], points[i], value, &hit)))
+			hit = lath_get_value(tree, points[i], value);
+		hits[i] = hit;
+		found += hit;
 	}
-	return hits;
+	return found;
 }
 
-static __always_inline size_t lookup_batch(struct tree *tree, size_t n, const u64 *points,
-					   const struct found *found)
+size_t lath_index_get_batch(struct lath_index *index, size_t n, const uint64_t *points,
+			    uint64_t *values, uint8_t *hits)
 {
-	size_t hits = 0, i;
+	struct tree *tree = tree_of(index);
+	size_t found = 0, i;
 	unsigned int m;
 
 	hint_tick(tree, false);
@@ -197,26 +177,11 @@ static __always_inline size_t lookup_batch(struct tree *tree, size_t n, const u6
 		m = group_size(n - i);
 		/* a section per group: grace periods wait for one group at most */
 		section_enter(tree);
-		hits += lookup_group(tree, m, points + i, found, i);
+		found +=
+			lookup_group(tree, m, points + i, values + i * value_words(tree), hits + i);
 		section_exit(tree);
 	}
-	return hits;
-}
-
-size_t lath_index_lookup_batch(struct lath_index *index, size_t n, const uint64_t *points,
-			       struct lath_item *items)
-{
-	struct found found = { .items = items };
-
-	return lookup_batch(tree_of(index), n, points, &found);
-}
-
-size_t lath_index_get_batch(struct lath_index *index, size_t n, const uint64_t *points,
-			    uint64_t *values, uint8_t *hits)
-{
-	struct found found = { .values = values, .hits = hits };
-
-	return lookup_batch(tree_of(index), n, points, &found);
+	return found;
 }
 
 /* ---- changes ---- */

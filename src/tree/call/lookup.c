@@ -462,9 +462,8 @@ static enum leaf_result seek_left(struct tree *tree, u64 key, struct lath_item *
 }
 
 /* Lock the leaves from the one that covers `from` up to the one that covers key, and find the last
- * item at or before key
- * in them: LEAF_DONE | LEAF_ABSENT | LEAF_STALE: not in these leaves, *low is the first key they
- * cover. */
+ * item at or before key in them: LEAF_DONE | LEAF_ABSENT | LEAF_STALE: not in these leaves, *low is
+ * the first key they cover. */
 static enum leaf_result floor_locked(struct tree *tree, u64 from, u64 key, struct lath_item *found,
 				     u64 *low)
 {
