@@ -117,16 +117,14 @@ int main(int argc, char **argv)
 {
 	static const char *const names[] = { "scalar", "avx2", "neon" };
 	enum lath_isa best = LATH_ISA_SCALAR;
-	unsigned long tapes = argc > 1 ? strtoul(argv[1], NULL, 0) : 1 + tape_plan.tapes / 4;
+	unsigned long tapes =
+		argc > 1 ? strtoul(argv[1], NULL, 0) : 1 + tape_plan.tapes / 4 / LATH_PART;
 	unsigned int isa, played = 0;
 	char count[32];
 	int wrong = 0;
 
 	if (argc > 2 && !strcmp(argv[1], "--play"))
 		return play(strtoul(argv[2], NULL, 0));
-#ifdef LATH_FEW_STEPS
-	tapes = tapes / 10 + 1;
-#endif
 	snprintf(count, sizeof(count), "%lu", tapes);
 	for (isa = 0; isa < LATH_ISAS; isa++)
 		if (has(isa))

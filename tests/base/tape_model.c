@@ -16,9 +16,8 @@ int main(int argc, char **argv)
 		return tape_plan.errors(true);
 	if (getenv("LATH_LONG"))
 		tapes *= 100;
-#ifdef LATH_FEW_STEPS
-	tapes = tapes / 10 + 1;
-#endif
+	else if (argc == 1)
+		tapes /= LATH_PART;
 	for (i = 0; i < tapes; i++) {
 		struct tape tape = { .at = bytes,
 				     .end = bytes + tape_plan.size,

@@ -39,12 +39,10 @@
 #define CHANGES 20u	/* whose slack is measured one by one */
 #define VAIN_ROUNDS 8u
 
-#if defined(LATH_FEW_STEPS)
-#define SHARE 16u
-#elif NODE_CAP < 64
+#if NODE_CAP < 64
 #define SHARE 4u
 #else
-#define SHARE 1u
+#define SHARE LATH_PART
 #endif
 
 static struct lath_index list;

@@ -260,7 +260,7 @@ static void one_index(uint64_t seed)
 
 int main(int argc, char **argv)
 {
-	unsigned long indexes = argc > 1 ? strtoul(argv[1], NULL, 0) : 2400, i;
+	unsigned long indexes = argc > 1 ? strtoul(argv[1], NULL, 0) : 2400 / LATH_PART, i;
 	uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
 
 	if (getenv("LATH_LONG"))

@@ -31,18 +31,10 @@ using namespace storetest;
 
 namespace {
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define FEW_STEPS 1
-#endif
-#endif
-#ifndef __OPTIMIZE__
-#define FEW_STEPS 1
-#endif
-#ifdef FEW_STEPS
-constexpr bool few = true; // each is many more instructions
-#else
+#ifdef __OPTIMIZE__
 constexpr bool few = false;
+#else
+constexpr bool few = true; // each is many more instructions
 #endif
 
 bool long_run() { return std::getenv("LATH_LONG") != nullptr; }

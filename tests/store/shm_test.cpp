@@ -706,7 +706,7 @@ int main(int argc, char** argv) {
     forks();
     for (auto kind : {LATH_STORE_NUMBERS, LATH_STORE_BYTES}) {
         processes(kind, 4, 0);
-        processes(kind, 3, many ? 3000 : 100);
+        processes(kind, 3, many ? 3000 : 100 / LATH_PART);
     }
     return 0;
 }
