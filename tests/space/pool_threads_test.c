@@ -387,7 +387,7 @@ int main(int argc, char **argv)
 					      LATH_SPACE_NO_ARENAS,
 					      LATH_SPACE_SPREAD,
 					      LATH_SPACE_FILL };
-	unsigned long rounds = argc > 1 ? strtoul(argv[1], NULL, 0) : 100;
+	unsigned long rounds = argc > 1 ? strtoul(argv[1], NULL, 0) : 100 / LATH_PART;
 	size_t i;
 
 	if (getenv("LATH_LONG"))
