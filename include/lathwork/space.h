@@ -109,7 +109,8 @@ LATH_API int lath_space_alloc_request(struct lath_space *space,
 				      const struct lath_hole_request *want, uint64_t cookie,
 				      uint64_t *key);
 /* Takes exactly [key, key + size). 0 | -EBUSY (a part of it is taken) | -EINVAL (also: not in one
- * segment) | -ENOSPC (the segment is drained, or at its limit) | -ENOMEM */
+ * segment) | -ENOSPC (the segment is drained, or at its limit) | -ENOMEM. One that fails has taken
+ * what was free before that part, until it returns: calls beside it may not find room there. */
 LATH_API int lath_space_reserve(struct lath_space *space, uint64_t key, uint64_t size,
 				uint64_t cookie);
 /* Frees [key, key + size), once: a second free of a block that a magazine holds is not seen, and

@@ -224,7 +224,7 @@ inline bool alloc_agrees(space_model& m, const space_call& c) {
         space_call at = c;
         if (exact)
             at.want.low = want.hint, at.want.high = want.hint + want.size;
-        return c.of->loose() || !has_room(m, at, align);
+        return c.of->loose() || c.beside_failed || !has_room(m, at, align);
     }
     const int in = m.number_of(key, last);
     if (c.ret || key & (align - 1) || key < want.low || last < key || last > want.high - 1 ||
@@ -246,7 +246,7 @@ inline bool reserve_agrees(space_model& m, const space_call& c) {
     if (!m.taken.is_free(c.key, c.size))
         return c.ret == -EBUSY;
     if (c.ret == -EBUSY)
-        return c.of->loose();
+        return c.of->loose() || c.beside_failed;
     m.taken.insert({c.key, c.size, c.cookie});
     return !c.ret;
 }
