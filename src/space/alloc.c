@@ -119,8 +119,9 @@ static inline bool alloc_cached(struct lath_space *space, u64 size, u64 align, u
 	return order < ORDERS && align <= size && lath_magazine_alloc(space, order, key);
 }
 
-int lath_space_alloc_in(struct lath_space *space, uint64_t segments, uint64_t size, uint64_t align,
-			uint64_t cookie, uint64_t *key)
+/* lath_space_alloc_in() wherever its shortcut does not do. */
+static __attribute__((__noinline__)) int alloc_in(struct lath_space *space, u64 segments, u64 size,
+						  u64 align, u64 cookie, u64 *key)
 {
 	int ret = 0;
 
@@ -133,6 +134,33 @@ int lath_space_alloc_in(struct lath_space *space, uint64_t segments, uint64_t si
 	lath_call_exit();
 	LATH_ASSERT(ret || (whole_units(space, *key, size) && !(align && *key & (align - 1))));
 	return ret;
+}
+
+/* Takes the newest block of the thread's magazine, if there is one, and nobody has it locked. */
+int lath_space_alloc_in(struct lath_space *space, uint64_t segments, uint64_t size, uint64_t align,
+			uint64_t cookie, uint64_t *key)
+{
+	unsigned int order = magazine_order(space, units_of(space, size));
+	struct slot *slot;
+
+	if (unlikely(order >= ORDERS || !whole_units(space, 0, size) || align & (align - 1) ||
+		     align > size || cookie == arena_mark(space) || !(segments & 1) ||
+		     !lath_call_try_enter()))
+		return alloc_in(space, segments, size, align, cookie, key);
+	slot = slot_trylock(space);
+	if (likely(slot)) {
+		bool some = slot->count[order];
+
+		if (likely(some))
+			*key = magazine_pop(space, slot, order);
+		lath_spin_unlock(&slot->lock);
+		if (likely(some)) {
+			lath_call_exit();
+			return 0;
+		}
+	}
+	lath_call_exit();
+	return alloc_in(space, segments, size, align, cookie, key);
 }
 
 int lath_space_alloc(struct lath_space *space, uint64_t size, uint64_t align, uint64_t cookie,

@@ -45,7 +45,8 @@ static int free_keys(struct lath_space *space, u64 key, u64 size)
 					    : lath_free_range(space, key + piece, size - piece);
 }
 
-int lath_space_free(struct lath_space *space, uint64_t key, uint64_t size)
+/* lath_space_free() wherever its shortcut does not do. */
+static __attribute__((__noinline__)) int free_range(struct lath_space *space, u64 key, u64 size)
 {
 	int ret;
 
@@ -56,4 +57,28 @@ int lath_space_free(struct lath_space *space, uint64_t key, uint64_t size)
 	ret = free_keys(space, key, size);
 	lath_call_exit();
 	return ret;
+}
+
+/* Puts a block into the thread's magazine, if that has room, and nobody has it locked. */
+int lath_space_free(struct lath_space *space, uint64_t key, uint64_t size)
+{
+	u64 n = units_of(space, size);
+	unsigned int order = magazine_order(space, n);
+	struct slot *slot;
+	bool room = false;
+
+	if (unlikely(order >= ORDERS || !whole_units(space, key, size) ||
+		     units_of(space, key) & (n - 1) || !arena_cached(space, key) ||
+		     !lath_call_try_enter()))
+		return free_range(space, key, size);
+	slot = slot_trylock(space);
+	if (likely(slot)) {
+		/* read under the lock: see lath_magazine_alloc() */
+		room = READ_ONCE(space->magazines) && slot->count[order] < capacity(slot, order);
+		if (likely(room))
+			magazine_push(space, slot, order, key);
+		lath_spin_unlock(&slot->lock);
+	}
+	lath_call_exit();
+	return likely(room) ? 0 : free_range(space, key, size);
 }

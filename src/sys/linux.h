@@ -91,6 +91,7 @@ static inline void lath_sleep(u32 *word, u32 value, u64 nanoseconds)
 #define lath_processors() nr_cpu_ids
 
 #define lath_stripe() ((unsigned int)raw_smp_processor_id())
+#define lath_known_stripe() lath_stripe()
 
 /* A part of a counter: a processor's. */
 struct lath_count {

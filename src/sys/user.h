@@ -131,6 +131,8 @@ static inline unsigned int hweight64(u64 x)
 /* Returns a number of the calling thread, never 0, by which counters are spread over threads. */
 extern LATH_TLS unsigned int lath_thread_number;
 unsigned int lath_number_thread(void);
+/* lath_stripe(), or 0 where that would be the thread's first call of it. */
+#define lath_known_stripe() lath_thread_number
 static inline unsigned int lath_stripe(void)
 {
 	return likely(lath_thread_number) ? lath_thread_number : lath_number_thread();

@@ -14,7 +14,7 @@
 #include "space/source/set.h"
 
 /* Blocks per slot of each order: 256 units of the small ones, up to 8,192 of the largest. */
-static const struct shape least = {
+const struct shape lath_magazine_least = {
 	{ 256, 128, 64, 32, 32, 32, 32, 32, 32 },
 	{ 0, 256, 384, 448, 480, 512, 544, 576, 608 },
 	MAGAZINES,
@@ -32,51 +32,21 @@ void magazines_shape(struct shape *shape, unsigned int burst)
 {
 	unsigned int order;
 
-	*shape = least;
+	*shape = lath_magazine_least;
 	shape->all = 0;
 	for (order = 0; order < ORDERS; order++) {
 		shape->begin[order] = shape->all;
-		shape->size[order] = max_t(u16, least.size[order],
+		shape->size[order] = max_t(u16, lath_magazine_least.size[order],
 					   min3(burst, BURST_MOST, MAGAZINE_MOST >> order));
 		shape->all += shape->size[order];
 	}
 }
-
-/* Returns how many blocks the magazines of a slot hold, and where. */
-static const struct shape *shape_of(const struct slot *slot)
-{
-	return &slot->shape;
-}
 #else
 #define SLOT_MOST 16896u
-
-static inline const struct shape *shape_of(const struct slot *slot)
-{
-	(void)slot;
-	return &least;
-}
 #endif
 
 /* Blocks moved out of a magazine at a time. */
 #define FLUSH 32
-/* How often the capacity is halved when magazines are emptied. */
-#define TIGHT 5
-
-/* Returns how many blocks a magazine may hold. The slot is locked. */
-static unsigned int capacity(struct slot *slot, unsigned int order)
-{
-	LATH_ASSERT(lath_spin_mine(&slot->lock) && slot->tight <= TIGHT);
-	return shape_of(slot)->size[order] >> slot->tight;
-}
-
-/* Returns the keys in a magazine of a locked slot: slot->count[order] of them, oldest first. */
-static u64 *magazine(struct slot *slot, unsigned int order)
-{
-	LATH_ASSERT(lath_spin_mine(&slot->lock));
-	LATH_ASSERT(slot->count[order] <= shape_of(slot)->size[order]);
-	return slot->key + shape_of(slot)->begin[order];
-}
-
 struct slot *lath_slot_make(struct lath_space *space, struct slot **at)
 {
 	struct slot *slot = lath_space_memory_alloc(space, slot_size(space)), *there;
@@ -141,7 +111,9 @@ static __always_inline struct slot *slot_lock(struct lath_space *space)
 static noinline unsigned int magazine_fill(struct lath_space *space, struct slot *slot,
 					   unsigned int order)
 {
-	unsigned int want = (min(capacity(slot, order), 2u * least.size[order]) + 3) / 4, n;
+	unsigned int want = (min(capacity(slot, order), 2u * lath_magazine_least.size[order]) + 3) /
+			    4,
+		     n;
 	struct arena_set *set = &space->first.set[0];
 	u64 size = space->config.unit << order, *count;
 	struct small_request blocks;
@@ -164,25 +136,19 @@ static noinline unsigned int magazine_fill(struct lath_space *space, struct slot
 bool lath_magazine_alloc(struct lath_space *space, unsigned int order, u64 *key)
 {
 	struct slot *slot = slot_lock(space);
-	unsigned int n;
+	bool some;
 
 	LATH_ASSERT(order < ORDERS);
 	if (unlikely(!slot)) /* the caller goes to the arenas */
 		return false;
-	n = slot->count[order];
 	/* read under the lock: once magazines are off, those that are flushed stay empty */
-	if (!n && READ_ONCE(space->magazines))
-		n = magazine_fill(space, slot, order);
-	LATH_ASSERT(n <= shape_of(slot)->size[order] && slot->held >= n << order);
-	if (n) {
-		slot->count[order] = (u16)(n - 1);
-		WRITE_ONCE(slot->held, slot->held - (u32)(1u << order));
-		/* the newest block: the thread's caches have what it describes */
-		*key = magazine(slot, order)[n - 1];
-		LATH_ASSERT(!(units_of(space, *key) & ((1ull << order) - 1)));
-	}
+	if (!slot->count[order] && READ_ONCE(space->magazines))
+		slot->count[order] = (u16)magazine_fill(space, slot, order);
+	some = slot->count[order];
+	if (some)
+		*key = magazine_pop(space, slot, order);
 	lath_spin_unlock(&slot->lock);
-	return n;
+	return some;
 }
 
 /* Returns the n oldest blocks of a magazine of a locked slot to their arenas. A block in a magazine
@@ -206,6 +172,7 @@ static noinline void magazine_flush(struct lath_space *space, struct slot *slot,
 	WRITE_ONCE(slot->held, slot->held - (n << order));
 }
 
+#ifdef LATH_ASSERTIONS
 /* Does a magazine of the locked slot hold a part of these keys? */
 static bool slot_holds(struct lath_space *space, struct slot *slot, u64 key, u64 size)
 {
@@ -221,10 +188,7 @@ static bool slot_holds(struct lath_space *space, struct slot *slot, u64 key, u64
 	return false;
 }
 
-/* For builds with assertions: is the block free, in its arena or in a magazine? Then this free is
- * the second one. `mine` is locked; other slots that are locked are passed by. */
-static __maybe_unused bool is_free(struct lath_space *space, struct slot *mine, unsigned int order,
-				   u64 key)
+bool lath_magazine_has(struct lath_space *space, struct slot *mine, unsigned int order, u64 key)
 {
 	u64 size = space->config.unit << order;
 	bool found =
@@ -242,6 +206,7 @@ static __maybe_unused bool is_free(struct lath_space *space, struct slot *mine, 
 	}
 	return found;
 }
+#endif
 
 bool lath_magazine_free(struct lath_space *space, unsigned int order, u64 key)
 {
@@ -260,10 +225,7 @@ bool lath_magazine_free(struct lath_space *space, unsigned int order, u64 key)
 			       min((unsigned int)FLUSH, (slot->count[order] + 1u) / 2));
 		slot->tight -= slot->tight > 0; /* there is room in the space again */
 	}
-	LATH_ASSERT(slot->count[order] < shape_of(slot)->size[order]);
-	LATH_ASSERT(!is_free(space, slot, order, key));
-	magazine(slot, order)[slot->count[order]++] = key;
-	WRITE_ONCE(slot->held, slot->held + (1u << order));
+	magazine_push(space, slot, order, key);
 	lath_spin_unlock(&slot->lock);
 	return true;
 }
