@@ -122,7 +122,7 @@ struct space_call {
     lath_hole_request want{}; // what an allocation asks for
     word segments = last_key, cookie = 0, pick = 0; // pick: which one of those that are held
     bool marked = false; // the cookie is the one that marks arenas
-    bool beside_failed = false; // a reserve that failed ran meanwhile
+    bool beside_failed = false; // a reserve that failed ran beside it
     word key = 0, size = 0;
     std::int64_t ret = 0;
     lath_item got{};
