@@ -120,8 +120,8 @@ static inline bool alloc_cached(struct lath_space *space, u64 size, u64 align, u
 }
 
 /* lath_space_alloc_in() wherever its shortcut does not do. */
-static __attribute__((__noinline__)) int alloc_in(struct lath_space *space, u64 segments, u64 size,
-						  u64 align, u64 cookie, u64 *key)
+static noinline int alloc_in(struct lath_space *space, u64 segments, u64 size, u64 align,
+			     u64 cookie, u64 *key)
 {
 	int ret = 0;
 

@@ -46,7 +46,7 @@ static int free_keys(struct lath_space *space, u64 key, u64 size)
 }
 
 /* lath_space_free() wherever its shortcut does not do. */
-static __attribute__((__noinline__)) int free_range(struct lath_space *space, u64 key, u64 size)
+static noinline int free_range(struct lath_space *space, u64 key, u64 size)
 {
 	int ret;
 
