@@ -112,7 +112,8 @@ class Grade(enum.IntEnum):
     ONE = 1
 
 
-NOT_WHOLE = [1.5, D("1.5"), D(4), F(3, 2), F(4), numpy.float32(1.5), numpy.float64(2), "1", b"1", None, Metres(4), math.nan, math.inf, 1j, numpy.bool_(True)]
+NOT_WHOLE = [1.5, D("1.5"), D(4), F(3, 2), F(4), numpy.float32(1.5), numpy.float64(2), "1", b"1", None, Metres(4), math.nan, math.inf, 1j]
+NOT_WHOLE += [] if hasattr(numpy.bool_, "__index__") else [numpy.bool_(True)]  # before numpy 2.3 it is an int
 WHOLE = [4, True, Grade.ONE, numpy.int8(4), numpy.uint8(4), numpy.uint64(4), numpy.int64(4)]
 
 
