@@ -16,10 +16,9 @@ uint64_t real_code(double number) {
 double real_of(uint64_t code) { return std::bit_cast<double>(code & sign ? code & ~sign : ~code); }
 
 nb::object decode(Kind kind, uint64_t code) {
-    nb::object number = checked(kind == Kind::real      ? PyFloat_FromDouble(real_of(code))
-                                : kind == Kind::integer ? PyLong_FromLongLong(integer_of(code))
-                                                        : PyLong_FromUnsignedLongLong(code));
-    return number;
+    return checked(kind == Kind::real      ? PyFloat_FromDouble(real_of(code))
+                   : kind == Kind::integer ? PyLong_FromLongLong(integer_of(code))
+                                           : PyLong_FromUnsignedLongLong(code));
 }
 
 nb::object bounds(const char* name) { return nb::module_::import_("lathwork.bounds").attr(name); }

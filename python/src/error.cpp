@@ -27,10 +27,8 @@ const Meaning meanings[] = {
 
 [[noreturn]] void throw_error(const Meaning& meaning, int error, const char* where) {
     if (meaning.text)
-        PyErr_SetString(meaning.type, meaning.text);
-    else
-        PyErr_Format(meaning.type, "%s: %s", where, lath_strerror(-error));
-    throw nb::python_error();
+        raise(meaning.type, meaning.text);
+    raise(meaning.type, "%s: %s", where, lath_strerror(-error));
 }
 
 // The int that a number is. Throws TypeError.
@@ -41,17 +39,15 @@ nb::object whole(nb::handle number, const char* what) {
         if (!PyErr_ExceptionMatches(PyExc_TypeError))
             throw nb::python_error();
         PyErr_Clear();
-        PyErr_Format(PyExc_TypeError, "%s must be an int, not %R of %R", what, number.ptr(),
-                     reinterpret_cast<PyObject*>(Py_TYPE(number.ptr())));
-        throw nb::python_error();
+        raise(PyExc_TypeError, "%s must be an int, not %R of %R", what, number.ptr(),
+              reinterpret_cast<PyObject*>(Py_TYPE(number.ptr())));
     }
     return made;
 }
 
 [[noreturn]] void beyond(nb::handle number, const char* what, const char* limits) {
     PyErr_Clear();
-    PyErr_Format(PyExc_OverflowError, "%s is %S: it must be from %s", what, number.ptr(), limits);
-    throw nb::python_error();
+    raise(PyExc_OverflowError, "%s is %S: it must be from %s", what, number.ptr(), limits);
 }
 
 } // namespace
@@ -67,11 +63,8 @@ void raise_error(int64_t ret, const char* where, std::initializer_list<Meaning> 
     for (const Meaning& meaning : meanings)
         if (meaning.error == error)
             throw_error(meaning, error, where);
-    PyObject* args = Py_BuildValue("(is)", error, lath_strerror(-error));
-    if (args) {
-        PyErr_SetObject(PyExc_OSError, args);
-        Py_DECREF(args);
-    }
+    nb::object args = checked(Py_BuildValue("(is)", error, lath_strerror(-error)));
+    PyErr_SetObject(PyExc_OSError, args.ptr());
     throw nb::python_error();
 }
 

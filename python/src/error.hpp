@@ -15,6 +15,13 @@ namespace lathpy {
 
 namespace nb = nanobind;
 
+// An object of a class that derives from it is not copied.
+struct Pinned {
+    Pinned() = default;
+    Pinned(const Pinned&) = delete;
+    Pinned& operator=(const Pinned&) = delete;
+};
+
 // What an errno means in one call: an exception class and its text; no text: lath_strerror()'s.
 struct Meaning {
     int error;
@@ -35,8 +42,13 @@ inline int64_t must(int64_t ret, const char* where, std::initializer_list<Meanin
     return ret;
 }
 
-[[noreturn]] inline void raise(PyObject* type, const char* text) {
-    PyErr_SetString(type, text);
+// Raises an exception; its text, with values, is a format of PyErr_Format().
+template <class... Values>
+[[noreturn]] void raise(PyObject* type, const char* text, Values... values) {
+    if constexpr (sizeof...(values))
+        PyErr_Format(type, text, values...);
+    else
+        PyErr_SetString(type, text);
     throw nb::python_error();
 }
 

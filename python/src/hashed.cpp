@@ -8,7 +8,6 @@
 // list's version is another one behind such a call, and neither of the two keeps a key that the
 // other one has lost.
 #include "list_object.hpp"
-#include "modules.hpp"
 
 #include <algorithm>
 #include <new>
@@ -83,11 +82,6 @@ PyObject* hashed_get(PyObject* self, PyObject* key) {
 template <Base& base>
 PyObject* hashed_iter(PyObject* self) {
     return PyObject_GetIter(base.list(self));
-}
-
-template <Base& base>
-PyObject* hashed_reversed(PyObject* self) {
-    return PyObject_CallMethod(base.list(self), "__reversed__", nullptr);
 }
 
 template <Base& base>
@@ -170,7 +164,7 @@ struct Call {
     }
     // The position that an index of a call means, and the key there.
     List::Place place_of(PyObject* index, const char* text) const {
-        return list.place_of(list_position(list, index, text));
+        return list.place_of(position_in(list, index, text));
     }
     void forget_new() const;
     void follow(PyObject* key, Py_ssize_t old_size) const;
@@ -292,8 +286,6 @@ void hashed_remove_all(PyObject* self, PyObject* given) {
             return;
         positions.push_back(call.list.position_of(place.at()));
         found.append(key);
-    });
-    for_each(found, [&](const nb::object& key) {
         if (call.dict)
             gone.push_back(call.value_of(key.ptr()));
     });
@@ -500,17 +492,8 @@ nb::object set_pop(PyObject* self, PyObject* index) {
     return value;
 }
 
-template <Base& base>
-size_t hashed_sizeof(PyObject* self) {
-    auto own = nb::cast<size_t>(type_of(base).attr("__sizeof__")(nb::handle(self)));
-    return own + nb::cast<size_t>(nb::handle(base.list(self)).attr("__sizeof__")());
-}
-
-#define SHARED(base)                                                       \
+#define SHARED                                                             \
     method<"clear($self)\n--\n\nRemove everything. O(n)", hashed_empty>(), \
-        method<"__reversed__($self)\n--\n\nIterate in descending order.",  \
-               hashed_reversed<base>>(),                                   \
-        method<"__sizeof__($self)\n--\n\n", hashed_sizeof<base>>(),        \
         method<"_restart($self, key)\n--\n\n", hashed_restart>(),          \
         method<"_remove_all($self, keys)\n--\n\n", hashed_remove_all>(), { \
         nullptr, nullptr, 0, nullptr                                       \
@@ -529,7 +512,7 @@ PyMethodDef dict_methods[] = {
            dict_setdefault>(),
     {"_update", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(dict_update)),
      METH_VARARGS | METH_KEYWORDS, nullptr},
-    SHARED(dict_base)};
+    SHARED};
 
 PyMethodDef set_methods[] = {
     method<"add($self, value)\n--\n\nAdd a value. O(log n)", set_add>(),
@@ -542,7 +525,7 @@ PyMethodDef set_methods[] = {
            set_pop>(),
     method<"_add_all($self, values)\n--\n\n", set_add_all>(),
     method<"_become($self, made)\n--\n\n", set_become>(),
-    SHARED(set_base)};
+    SHARED};
 
 template <Base& base>
 PyGetSetDef hashed_getters[] = {
@@ -572,8 +555,7 @@ nb::object make_type(const char* name, PyMethodDef* methods, void* set_item) {
     base.size = nb::cast<Py_ssize_t>(own.attr("__basicsize__"));
     PyType_Spec spec = {name, static_cast<int>(base.size + sizeof(PyObject*)), 0,
                         Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
-    nb::object type = checked(PyType_FromSpecWithBases(&spec, own.ptr()));
-    return type;
+    return checked(PyType_FromSpecWithBases(&spec, own.ptr()));
 }
 
 } // namespace

@@ -43,8 +43,7 @@ inline Word pack(PyObject* value) {
 inline nb::object unpack(Word word) {
     if (is_object(word))
         return nb::borrow(object_of(word));
-    nb::object number = checked(PyLong_FromLongLong(small_of(word)));
-    return number;
+    return checked(PyLong_FromLongLong(small_of(word)));
 }
 
 // Items with words of values. It owns a reference per word of an object.

@@ -2,13 +2,10 @@
 //
 // What IntervalTree is built on: a set of intervals (lathwork/interval.h) whose values are Interval
 // objects, and a table of these by their bounds, for membership and equal intervals.
-#include "code.hpp"
 #include "held.hpp"
 #include "interval_table.hpp"
 #include "memory.hpp"
 #include "object.hpp"
-#include "modules.hpp"
-#include "visit.hpp"
 
 #include <lathwork/interval.h>
 
@@ -32,10 +29,7 @@ Codes codes_in(const lath_item& item) { return {item.key, item.size}; }
 PyObject* interval_in(const lath_item& item) { return reinterpret_cast<PyObject*>(item.value); }
 
 // Intervals that are to be added or removed, with a reference of each: begin, end, and the object.
-struct Given : std::vector<lath_item> {
-    Given() = default;
-    Given(const Given&) = delete;
-    Given& operator=(const Given&) = delete;
+struct Given : Pinned, std::vector<lath_item> {
     ~Given() {
         for (const lath_item& item : *this)
             Py_DECREF(interval_in(item));
@@ -55,14 +49,12 @@ PyObject* bound_of(PyObject* interval, int which) {
 }
 
 // A set, which has its own place, so that it can be exchanged.
-struct Set {
+struct Set : Pinned {
     Set() {
         lath_config config = index_config();
         must(LATH_CORE(lath_intervals_init(&set, LATH_HALF_OPEN, &config)), "lath_intervals_init");
     }
     ~Set() { lath_intervals_fini(&set, nullptr, nullptr); }
-    Set(const Set&) = delete;
-    Set& operator=(const Set&) = delete;
 
     void insert(const Codes& codes, PyObject* object) {
         lath_interval interval = {codes.begin, codes.end, reinterpret_cast<uint64_t>(object)};
@@ -76,12 +68,9 @@ struct Set {
     lath_intervals set;
 };
 
-class Tree {
+class Tree : Pinned {
 public:
-    Tree() = default;
     ~Tree() { release(); }
-    Tree(const Tree&) = delete;
-    Tree& operator=(const Tree&) = delete;
 
     size_t size() const { return table.size(); }
     // Whether this interval, with its data, is here.
@@ -91,20 +80,7 @@ public:
         Slot* slot = slot_of(interval);
         return slot ? nb::borrow(slot->object) : nb::none();
     }
-    void add(nb::object interval) {
-        nb::list one;
-        one.append(interval);
-        add_all(one, nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(interval.ptr()))));
-    }
     void add_all(nb::handle intervals, nb::handle type);
-    bool discard(nb::handle interval) {
-        changing();
-        nb::object there = find_equal(interval);
-        if (!there.is_none())
-            take(nb::make_tuple(there));
-        return !there.is_none();
-    }
-    nb::object pop();
     // Removes Intervals that are objects of the tree, and returns how many. Compares nothing.
     size_t take(nb::handle intervals);
     void clear() {
@@ -126,8 +102,7 @@ public:
     }
 
     nb::object at(nb::handle point);
-    nb::object overlap(nb::handle begin, nb::handle end);
-    nb::object envelop(nb::handle begin, nb::handle end);
+    nb::object overlap(nb::handle begin, nb::handle end, bool within);
     bool overlaps(nb::handle begin, nb::handle end);
     nb::object all() {
         nb::list list;
@@ -256,10 +231,7 @@ Tree::Slot* Tree::find(uint64_t hash, PyObject* interval) {
     Comparing guard(*this);
 
     return table.find(hash, [=](PyObject* other) {
-        int same = other == interval ? 1 : PyObject_RichCompareBool(other, interval, Py_EQ);
-        if (same < 0)
-            throw nb::python_error();
-        return same != 0;
+        return checked(PyObject_RichCompareBool(other, interval, Py_EQ)) != 0;
     });
 }
 
@@ -308,12 +280,10 @@ void Tree::add_all(nb::handle intervals, nb::handle type) {
             join(&next, interval_in(item));
         for (lath_item& item : given) {
             Codes codes = codes_of(interval_in(item), next);
-            if (codes.begin >= codes.end) {
-                PyErr_Format(PyExc_ValueError,
-                             "IntervalTree: Null Interval objects not allowed in IntervalTree: %R",
-                             interval_in(item));
-                throw nb::python_error();
-            }
+            if (codes.begin >= codes.end)
+                raise(PyExc_ValueError,
+                      "IntervalTree: Null Interval objects not allowed in IntervalTree: %R",
+                      interval_in(item));
             item.key = codes.begin;
             item.size = codes.end;
         }
@@ -371,16 +341,6 @@ size_t Tree::take(nb::handle intervals) {
     return gone.size();
 }
 
-// Takes the interval that begins first out and returns it; None: the tree is empty.
-nb::object Tree::pop() {
-    for (;;) {
-        changing();
-        nb::object first = edge(false);
-        if (first.is_none() || take(nb::make_tuple(first))) // else another thread took it
-            return first;
-    }
-}
-
 // The set of what the search finds. All references are taken first: making a set hashes and
 // compares, and other code may then change the tree. What hashes are made from, the objects and
 // then their bounds, is loaded before: all misses of one kind are under way at once.
@@ -402,38 +362,29 @@ nb::object Tree::collect(lath_interval_iter* iter) {
     } while (n == at_a_time);
     nb::object result = checked(PySet_New(nullptr));
     for (const nb::object& interval : held)
-        if (PySet_Add(result.ptr(), interval.ptr()))
-            throw nb::python_error();
+        checked(PySet_Add(result.ptr(), interval.ptr()));
     return result;
 }
 
+// The intervals that contain a point, or that meet a range; within: that lie in it.
 nb::object Tree::at(nb::handle point) {
     lath_interval_iter iter;
     uint64_t code;
 
     if (!point_code(point, &code))
-        return nb::steal(PySet_New(nullptr));
+        return checked(PySet_New(nullptr));
     lath_interval_iter_stab(&iter, &own->set, code);
     return collect(&iter);
 }
 
-nb::object Tree::overlap(nb::handle begin, nb::handle end) {
+nb::object Tree::overlap(nb::handle begin, nb::handle end, bool within) {
     lath_interval_iter iter;
     Codes codes;
 
-    if (!search(begin, end, false, &codes))
-        return nb::steal(PySet_New(nullptr));
-    lath_interval_iter_overlap(&iter, &own->set, codes.begin, codes.end);
-    return collect(&iter);
-}
-
-nb::object Tree::envelop(nb::handle begin, nb::handle end) {
-    lath_interval_iter iter;
-    Codes codes;
-
-    if (!search(begin, end, true, &codes))
-        return nb::steal(PySet_New(nullptr));
-    lath_interval_iter_within(&iter, &own->set, codes.begin, codes.end);
+    if (!search(begin, end, within, &codes))
+        return checked(PySet_New(nullptr));
+    (within ? lath_interval_iter_within : lath_interval_iter_overlap)(&iter, &own->set, codes.begin,
+                                                                      codes.end);
     return collect(&iter);
 }
 
@@ -468,16 +419,11 @@ void Tree::verify() {
         raise(PyExc_AssertionError, "the set and the table have different numbers of intervals");
     changing();
     Comparing guard(*this);
-    table.each([&](uint64_t key, PyObject* object) {
+    table.each([&](uint64_t hash, PyObject* object) {
         Codes codes = codes_of(object, codec);
-        if (codes.begin >= codes.end || codes.hash() != key || !find(key, object))
+        if (codes.begin >= codes.end || codes.hash() != hash || !find(hash, object))
             raise(PyExc_AssertionError, "an interval is in the wrong place of the table");
     });
-}
-
-int tree_traverse(PyObject* self, visitproc visit, void* arg) {
-    Py_VISIT(Py_TYPE(self));
-    return nb::inst_ready(self) ? nb::inst_ptr<Tree>(self)->traverse(visit, arg) : 0;
 }
 
 int tree_clear(PyObject* self) {
@@ -491,7 +437,7 @@ int tree_clear(PyObject* self) {
 }
 
 PyType_Slot tree_slots[] = {
-    {Py_tp_traverse, reinterpret_cast<void*>(tree_traverse)},
+    {Py_tp_traverse, reinterpret_cast<void*>(traverse_of<Tree>)},
     {Py_tp_clear, reinterpret_cast<void*>(tree_clear)},
     {0, nullptr},
 };
@@ -535,15 +481,11 @@ void bind_intervals(nb::module_& module) {
         .def("__contains__", &Tree::contains, nb::arg().none())
         .def("_clear", &Tree::clear)
         .def("_at", &Tree::at, any)
-        .def("_add", &Tree::add)
         .def("_add_all", &Tree::add_all)
-        .def("_discard", &Tree::discard, nb::arg().none())
         .def("_find", &Tree::find_equal, nb::arg().none())
         .def("_take", &Tree::take)
-        .def("_pop", &Tree::pop)
         .def("_exchange", &Tree::exchange, nb::arg().lock())
-        .def("_overlap", &Tree::overlap, any, any)
-        .def("_envelop", &Tree::envelop, any, any)
+        .def("_overlap", &Tree::overlap, any, any, nb::arg() = false)
         .def("_overlaps", &Tree::overlaps, any, any)
         .def("_all", &Tree::all)
         .def("_edge", &Tree::edge)

@@ -120,8 +120,12 @@ public:
         return right ? !less(key, item) : less(item, key);
     }
     bool before(PyObject* item) const { return !passes<true>(item); } // key < item
+    // Whether a value is equal to one of the list: neither of their keys is before the other one.
     bool equals(PyObject* value, PyObject* there) const {
-        return value == there || compare(there, value, Py_EQ);
+        bool plain = type && !list.keyed() && Py_TYPE(there) == type;
+        if (plain && type == &PyFloat_Type)
+            return value == there || real == PyFloat_AsDouble(there);
+        return plain || value == there || compare(there, value, Py_EQ);
     }
     bool less(PyObject* a, PyObject* b) const { return compare(a, b, Py_LT); }
 
@@ -133,9 +137,7 @@ private:
         list.pinned++;
         int result = PyObject_RichCompareBool(a, b, how);
         list.pinned -= list.pinned != 0; // 0: a fork within it
-        if (result < 0)
-            throw nb::python_error();
-        return result;
+        return checked(result);
     }
 
     PyTypeObject* type = nullptr; // of the keys with which it compares without Python's help
@@ -229,12 +231,12 @@ List::Place List::bisect(PyObject* key, bool right) {
 bool List::find(PyObject* key, PyObject* value, Place* place) {
     Order order(*this, key);
 
-    *place = bisect(key, false);
-    for (bool there = place->chunk < chunks.size(); there; there = next(place)) {
+    *place = bisect<false>(order);
+    bool there = place->chunk < chunks.size();
+    while (there && !order.before(key_at(*place))) { // equal ones may be apart by a key function
         if (order.equals(value, at(*place)))
-            return !order.before(key_at(*place)); // equal ones may be apart by a key function
-        if (order.before(key_at(*place)))
-            return false;
+            return true;
+        there = next(place);
     }
     return false;
 }
@@ -244,16 +246,6 @@ bool List::next(Place* place) const {
         return true;
     place->at = 0;
     return ++place->chunk < chunks.size();
-}
-
-bool List::previous(Place* place) const {
-    if (place->at == 0) {
-        if (place->chunk == 0)
-            return false;
-        place->at = chunks[--place->chunk].count;
-    }
-    place->at--;
-    return true;
 }
 
 void List::count_sums() {
@@ -396,6 +388,13 @@ void List::resize(Chunk* chunk, size_t room) const {
     chunk->room = static_cast<uint32_t>(room);
 }
 
+// Moves n items of a chunk to places of another one, or of the same.
+void List::move(Chunk& to, size_t at, const Chunk& from, size_t first, size_t n) const {
+    std::memmove(to.items + at, from.items + first, n * sizeof(PyObject*));
+    if (keyed())
+        std::memmove(values_of(to) + at, values_of(from) + first, n * sizeof(PyObject*));
+}
+
 // Finds out the code of a chunk's last key.
 void List::code_last(size_t chunk) {
     ListCode code = list_code(last_key(chunk));
@@ -426,32 +425,29 @@ void List::split(Place* place) {
                 (place->chunk + 1 == chunks.size() && place->at == chunks[place->chunk].count);
     size_t chunk = last ? chunks.size() : place->chunk + 1, both = keyed() ? 2 : 1;
     size_t stay = last ? 0 : chunks[place->chunk].count / 2;
-    size_t move = last ? 0 : chunks[place->chunk].count - stay;
+    size_t upper = last ? 0 : chunks[place->chunk].count - stay;
     auto at = static_cast<ptrdiff_t>(chunk);
 
     chunks.reserve(chunks.size() + 1);
     codes.reserve(codes.size() + 1);
     kinds.reserve(kinds.size() + 1);
-    Chunk made = {nullptr, 0, static_cast<uint32_t>(move + (chunks.empty() ? 4 : step))};
+    Chunk made = {nullptr, 0, static_cast<uint32_t>(upper + (chunks.empty() ? 4 : step))};
     made.items = static_cast<PyObject**>(PyMem_Malloc(made.room * both * sizeof(PyObject*)));
     if (!made.items)
         throw std::bad_alloc();
-    made.count = static_cast<uint32_t>(move);
-    if (move) {
+    made.count = static_cast<uint32_t>(upper);
+    if (upper) {
         Chunk& full = chunks[place->chunk];
-        std::memcpy(made.items, full.items + stay, move * sizeof(PyObject*));
-        if (keyed())
-            std::memcpy(made.items + made.room, full.items + full.room + stay,
-                        move * sizeof(PyObject*));
+        move(made, 0, full, stay, upper);
         full.count = static_cast<uint32_t>(stay);
         resize(&full, stay + step);
     }
     chunks.insert(chunks.begin() + at, made);
-    codes.insert(codes.begin() + at, move ? codes[chunk - 1] : 0);
-    kinds.insert(kinds.begin() + at, move ? kinds[chunk - 1] : uint8_t{0});
-    coded += move && kinds[chunk] == kind && kind;
+    codes.insert(codes.begin() + at, upper ? codes[chunk - 1] : 0);
+    kinds.insert(kinds.begin() + at, upper ? kinds[chunk - 1] : uint8_t{0});
+    coded += upper && kinds[chunk] == kind && kind;
     sums.clear();
-    if (move)
+    if (upper)
         code_last(chunk - 1);
     if (last)
         *place = {chunk, 0};
@@ -469,15 +465,10 @@ void List::insert(Place place, PyObject* key, PyObject* value) {
     Chunk& chunk = chunks[place.chunk];
     if (chunk.count == chunk.room)
         resize(&chunk, chunk.room + (chunk.room < step ? chunk.room : step));
-    size_t behind = (chunk.count - place.at) * sizeof(PyObject*);
-    PyObject** there = chunk.items + place.at;
-    std::memmove(there + 1, there, behind);
-    *there = Py_NewRef(key);
-    if (keyed()) {
-        there += chunk.room;
-        std::memmove(there + 1, there, behind);
-        *there = Py_NewRef(value);
-    }
+    move(chunk, place.at + 1, chunk, place.at, chunk.count - place.at);
+    chunk.items[place.at] = Py_NewRef(key);
+    if (keyed())
+        values_of(chunk)[place.at] = Py_NewRef(value);
     chunk.count++;
     if (place.at + 1 == chunk.count)
         code_last(place.chunk);
@@ -503,34 +494,21 @@ bool List::join(size_t chunk) {
     } catch (const std::bad_alloc&) {
         return false; // later, perhaps
     }
-    std::memcpy(first.items + first.count, second.items, second.count * sizeof(PyObject*));
-    if (keyed())
-        std::memcpy(first.items + first.room + first.count, second.items + second.room,
-                    second.count * sizeof(PyObject*));
+    move(first, first.count, second, 0, second.count);
     first.count = static_cast<uint32_t>(both);
-    coded -= kinds[chunk] == kind && kind;
-    codes[chunk] = codes[chunk + 1];
-    kinds[chunk] = kinds[chunk + 1];
-    coded += kinds[chunk] == kind && kind;
-    second.count = 0;
     erase_chunk(chunk + 1);
+    code_last(chunk);
     return true;
 }
 
 nb::object List::erase(Place place, nb::object* own_key) {
     assert(!pinned);
     Chunk& chunk = chunks[place.chunk];
-    size_t behind = (chunk.count - place.at - 1) * sizeof(PyObject*);
-    PyObject** there = chunk.items + place.at;
-    nb::object key = nb::steal(*there), value;
+    nb::object key = nb::steal(key_at(place)), value;
 
-    std::memmove(there, there + 1, behind);
-    if (keyed()) {
-        there += chunk.room;
-        value = nb::steal(*there);
-        std::memmove(there, there + 1, behind);
-    }
-    chunk.count--;
+    if (keyed())
+        value = nb::steal(at(place));
+    move(chunk, place.at, chunk, place.at + 1, --chunk.count - place.at);
     count_at(place.chunk, -1);
     if (chunk.count == 0) {
         erase_chunk(place.chunk);
@@ -600,22 +578,6 @@ void List::merge(const Refs& keys, const Refs& values) {
     std::vector<size_t> positions; // before which old item each one comes
     size_t n = keys.size(), done = 0;
 
-    if (n >= count / 8) {
-        Refs all_keys, all_values, old_keys = refs(true), old_values = refs(false);
-        for (size_t i = 0; i < old_keys.size(); i++) {
-            for (; done < n && Order(*this, keys[done]).before(old_keys[i]); done++) {
-                all_keys.push_back(keys[done]);
-                all_values.push_back(values[done]);
-            }
-            all_keys.push_back(old_keys[i]);
-            all_values.push_back(old_values[i]);
-        }
-        for (; done < n; done++) {
-            all_keys.push_back(keys[done]);
-            all_values.push_back(values[done]);
-        }
-        return assign(all_keys, all_values);
-    }
     positions.reserve(n);
     for (PyObject* key : keys)
         positions.push_back(position_of(bisect(key, true)));

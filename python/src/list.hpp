@@ -58,7 +58,7 @@ struct ListChunks : std::vector<ListChunk> {
     bool keyed = false; // each has values behind its keys
 };
 
-class List {
+class List : Pinned {
 public:
     // Where an item is. chunk == number of chunks: behind the last one.
     struct Place {
@@ -66,10 +66,7 @@ public:
     };
     using Refs = std::vector<PyObject*>;
 
-    List() = default;
     ~List() = default;
-    List(const List&) = delete;
-    List& operator=(const List&) = delete;
 
     size_t size() const { return count; }
     bool keyed() const { return chunks.keyed; }
@@ -89,7 +86,6 @@ public:
     PyObject* at(Place place) const { return values_of(chunks[place.chunk])[place.at]; }
     PyObject* key_at(Place place) const { return chunks[place.chunk].items[place.at]; }
     bool next(Place* place) const;
-    bool previous(Place* place) const;
     size_t items_in(size_t chunk) const { return chunks[chunk].count; }
     PyObject** begin_of(size_t chunk) const { return values_of(chunks[chunk]); }
     size_t chunk_count() const { return chunks.size(); }
@@ -97,9 +93,9 @@ public:
     // Before each change. Throws RuntimeError within a comparison.
     void writing();
     void add(PyObject* key, PyObject* value);
-    // Adds sorted values: all or, if it throws, none.
+    // Adds a few sorted values: all or, if it throws, none.
     void merge(const Refs& keys, const Refs& values);
-    // Becomes these, which are sorted.
+    // Becomes these, which are sorted; without a key function values are not looked at.
     void assign(const Refs& keys, const Refs& values);
     nb::object
     erase(Place place,
@@ -135,6 +131,7 @@ private:
     Place bisect(const Order& order) const;
     PyObject* last_key(size_t chunk) const { return chunks[chunk].items[chunks[chunk].count - 1]; }
     void resize(Chunk* chunk, size_t room) const;
+    void move(Chunk& to, size_t at, const Chunk& from, size_t first, size_t n) const;
     void insert(Place place, PyObject* key, PyObject* value);
     void split(Place* place);
     bool join(size_t chunk);

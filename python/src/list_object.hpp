@@ -26,8 +26,6 @@ PyObject* new_list();
 
 // An iterator over the items at positions [start, stop) of a list that has this version.
 PyObject* walk(PyObject* owner, size_t start, size_t stop, bool backward, uint64_t version);
-// The position that an index of Python's means; NULL: the last one. Throws IndexError.
-size_t list_position(const List& list, PyObject* index, const char* text);
 // Adds all of a list of Python's that no one else has, or none; sorts it.
 void update(List& list, const nb::object& values);
 

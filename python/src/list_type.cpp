@@ -3,7 +3,6 @@
 // The type List of lathwork._core, on which SortedList is built, and its iterator. They are made
 // without nanobind: a call of it costs more than what most of these methods do.
 #include "list_object.hpp"
-#include "modules.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -145,8 +144,7 @@ int list_traverse(PyObject* self, visitproc visit, void* arg) {
 }
 
 int list_clear(PyObject* self) {
-    List& list = list_of(self);
-    ListChunks gone = list.take();
+    ListChunks gone = list_of(self).take();
     return 0;
 }
 
@@ -233,8 +231,7 @@ struct Slice {
     Py_ssize_t start, stop, step, count = 0;
 
     explicit Slice(PyObject* index) {
-        if (PySlice_Unpack(index, &start, &stop, &step)) // may run __index__ of the limits
-            throw nb::python_error();
+        checked(PySlice_Unpack(index, &start, &stop, &step)); // may run __index__ of the limits
     }
     Slice in(const List& list) const {
         Slice slice = *this;
@@ -246,24 +243,14 @@ struct Slice {
 
 // Fills a list of Python's that no one else has with the items at these positions.
 void fill(PyObject* made, List& list, const Slice& slice) {
-    List::Place place = list.place_of(static_cast<size_t>(slice.start));
-
     for (Py_ssize_t i = 0; i < slice.count;) {
+        List::Place place = list.place_of(static_cast<size_t>(slice.start + i * slice.step));
         PyObject** items = list.begin_of(place.chunk);
         size_t n = list.items_in(place.chunk);
-        if (slice.step == 1) {
-            for (; place.at < n && i < slice.count; place.at++, i++) {
-                __builtin_prefetch(items[std::min(place.at + 8, n - 1)]);
-                set_item(made, i, Py_NewRef(items[place.at]));
-            }
-            place = {place.chunk + 1, 0};
-            continue;
-        }
-        set_item(made, i++, Py_NewRef(items[place.at]));
-        if (i < slice.count && slice.step != -1)
-            place = list.place_of(static_cast<size_t>(slice.start + i * slice.step));
-        else if (i < slice.count)
-            list.previous(&place);
+        do {
+            __builtin_prefetch(items[std::min(place.at + 8, n - 1)]);
+            set_item(made, i++, Py_NewRef(items[place.at++]));
+        } while (slice.step == 1 && place.at < n && i < slice.count);
     }
 }
 
@@ -277,8 +264,7 @@ PyObject* slice_list(List& list, PyObject* index) {
         nb::object made = checked(PyList_New(slice.count));
         if (version != list.version)
             continue;
-        if (slice.count)
-            fill(made.ptr(), list, slice);
+        fill(made.ptr(), list, slice);
         return made.release().ptr();
     }
 }
@@ -290,7 +276,7 @@ PyObject* list_get(PyObject* self, PyObject* index) {
         if (PySlice_Check(index))
             return slice_list(list, index);
         return Py_NewRef(
-            list.at(list.place_of(list_position(list, index, "list index out of range"))));
+            list.at(list.place_of(position_in(list, index, "list index out of range"))));
     });
 }
 
@@ -305,15 +291,19 @@ PyObject* list_item(PyObject* self, Py_ssize_t index) {
     });
 }
 
+// The item at a position, taken out.
+nb::object take(List& list, PyObject* index, const char* text) {
+    size_t position = position_in(list, index, text);
+
+    list.writing();
+    return list.erase(list.place_of(position));
+}
+
 void erase_at(List& list, PyObject* index) {
     Dropped gone;
 
-    if (!PySlice_Check(index)) {
-        size_t position = list_position(list, index, "list assignment index out of range");
-        list.writing();
-        gone.push_back(list.erase(list.place_of(position)));
-        return;
-    }
+    if (!PySlice_Check(index))
+        return void(take(list, index, "list assignment index out of range"));
     Slice slice = Slice(index).in(list);
     list.writing();
     if (slice.count && static_cast<size_t>(slice.count) == list.size())
@@ -339,11 +329,7 @@ int list_set(PyObject* self, PyObject* index, PyObject* value) {
 }
 
 nb::object list_pop(List& list, PyObject* index) {
-    const char* text = list.size() ? "pop index out of range" : "pop from empty list";
-    size_t position = list_position(list, index, text);
-
-    list.writing();
-    return list.erase(list.place_of(position));
+    return take(list, index, list.size() ? "pop index out of range" : "pop from empty list");
 }
 
 // ---- changes ----
@@ -363,12 +349,10 @@ void list_remove(List& list, PyObject* value) {
     List::Place place;
 
     list.writing();
-    if (list.find(key.ptr(), value, &place)) {
+    if (list.find(key.ptr(), value, &place))
         gone = list.erase(place);
-    } else if (must) {
-        PyErr_Format(PyExc_ValueError, "%R not in list", value);
-        throw nb::python_error();
-    }
+    else if (must)
+        raise(PyExc_ValueError, "%R not in list", value);
 }
 
 void list_add(List& list, PyObject* value) {
@@ -383,9 +367,12 @@ void list_update(PyObject* self, PyObject* iterable) {
 }
 
 // Becomes these values and their keys, which are sorted.
+void assign(List& list, const nb::object& keys, const nb::object& values) {
+    list.assign(refs_of(keys), list.keyed() ? refs_of(values) : List::Refs());
+}
+
 void list_assign(List& list, PyObject* keys, PyObject* values) {
-    nb::object of_keys = list_from(keys), of_values = list_from(values);
-    list.assign(refs_of(of_keys), refs_of(of_values));
+    assign(list, list_from(keys), list_from(values));
 }
 
 // Becomes a copy of another List with the same key function. Returns the other one's version.
@@ -480,31 +467,30 @@ PyType_Spec list_spec = {"lathwork._core.List", sizeof(ListObject), 0,
 } // namespace
 
 nb::object list_from(PyObject* iterable) {
-    nb::object list = nb::steal(PySequence_List(iterable)); // may run code of the caller's
-    if (!list.is_valid())
-        throw nb::python_error();
-    return list;
-}
-
-size_t list_position(const List& list, PyObject* index, const char* text) {
-    int64_t number = index ? number_of(index) : -1; // the size is that after __index__
-    auto size = static_cast<int64_t>(list.size());
-
-    number += number < 0 ? size : 0;
-    if (number < 0 || number >= size)
-        raise(PyExc_IndexError, text);
-    return static_cast<size_t>(number);
+    return checked(PySequence_List(iterable)); // may run code of the caller's
 }
 
 void update(List& list, const nb::object& values) {
     nb::object key = list.key_function();
     uint64_t version = list.version;
+    bool many = static_cast<size_t>(PyList_Size(values.ptr())) >= list.size() / 8;
+    nb::object all = values;
 
+    if (many && list.size()) { // they are sorted with those that are there
+        nb::list both;
+        for (PyObject* old : list.refs(false))
+            both.append(nb::handle(old));
+        both.extend(values);
+        all = both;
+    }
     // Runs code of the caller's: a key function or a comparison, of this thread or another one.
-    nb::object pair = nb::borrow(list_order)(values, key);
+    nb::object pair = nb::borrow(list_order)(all, key);
     if (version != list.version || !key.is(list.key_function()))
         raise(PyExc_RuntimeError, "the container changed during the call");
-    list.merge(refs_of(pair[0]), refs_of(pair[1]));
+    if (many)
+        assign(list, pair[0], pair[1]);
+    else
+        list.merge(refs_of(pair[0]), refs_of(pair[1]));
 }
 
 // The allocation may run finalizers: if they change the list, the first step raises RuntimeError.

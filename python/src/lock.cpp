@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
 // What RangeLocks and Hold are built on: lathwork/range_lock.h. A call that waits releases the GIL.
-#include "code.hpp"
-#include "modules.hpp"
+#include "object.hpp"
 
 #include <lathwork/range_lock.h>
 
@@ -31,7 +30,7 @@ uint64_t look(void*) noexcept {
     return raised ? 0 : 200'000'000; // another thread may get the signal: nothing wakes this one
 }
 
-class Locks {
+class Locks : Pinned {
 public:
     Locks(uint64_t usual, bool deadlocks) {
         lath_range_config config = LATH_RANGE_CONFIG_INIT;
@@ -42,8 +41,6 @@ public:
         must(LATH_CORE(lath_range_locks_init(&locks, &config)), "RangeLocks");
     }
     ~Locks() { lath_range_locks_fini(&locks); } // each hold has a reference
-    Locks(const Locks&) = delete;
-    Locks& operator=(const Locks&) = delete;
 
     // Tuples (start, stop, shared, waits), in no order.
     nb::list ranges() {
@@ -74,7 +71,7 @@ public:
 };
 
 // A range that is held. Its calls are made by one thread at a time: a second one is refused.
-class Hold {
+class Hold : Pinned {
 public:
     Hold(nb::pointer_and_handle<Locks> of, nb::handle start, nb::handle stop, bool shared)
         : shared(shared), owner(nb::borrow(of.h)), locks(&of.p->locks),
@@ -83,8 +80,6 @@ public:
         if (state.load(std::memory_order_relaxed) == State::held)
             lath_range_unlock(locks, &hold);
     }
-    Hold(const Hold&) = delete;
-    Hold& operator=(const Hold&) = delete;
 
     // Waits this many nanoseconds at most; UINT64_MAX: as long as it takes. Returns whether the
     // range is held now. Throws Deadlock, and on the main thread what a handler of a signal raised.
@@ -139,7 +134,7 @@ private:
     enum class State { free, held, changing };
 
     // A call that changes a hold which is in this state, and leaves it in the state `to`.
-    class Changing {
+    class Changing : Pinned {
     public:
         Changing(Hold& hold, State from) : to(from), hold(hold) {
             State now = from;
@@ -150,8 +145,6 @@ private:
                                                                 : "the range is held already");
         }
         ~Changing() { hold.state.store(to, std::memory_order_release); }
-        Changing(const Changing&) = delete;
-        Changing& operator=(const Changing&) = delete;
 
         State to;
 

@@ -10,9 +10,7 @@
 #include "array.hpp"
 #include "map_index.hpp"
 #include "method.hpp"
-#include "modules.hpp"
 #include "turn.hpp"
-#include "visit.hpp"
 
 #include <algorithm>
 #include <array>
@@ -50,12 +48,9 @@ void sort_by_code(std::vector<lath_item>& items) {
 
 namespace {
 
-class Map {
+class Map : Pinned {
 public:
-    Map() = default;
     ~Map() { clear(); }
-    Map(const Map&) = delete;
-    Map& operator=(const Map&) = delete;
 
     uint64_t size() const { return count; }
     Kind kind() const { return count ? here()->kind : Kind::none; }
@@ -175,10 +170,8 @@ nb::object Map::key_at(const Cell& cell) const {
         return decode(here()->kind, cell.code);
     const char* data = cell.record->data;
     auto size = static_cast<Py_ssize_t>(cell.record->size);
-    nb::object key =
-        checked(here()->kind == Kind::text ? PyUnicode_DecodeUTF8(data, size, "surrogatepass")
-                                           : PyBytes_FromStringAndSize(data, size));
-    return key;
+    return checked(here()->kind == Kind::text ? PyUnicode_DecodeUTF8(data, size, "surrogatepass")
+                                              : PyBytes_FromStringAndSize(data, size));
 }
 
 // Gives an item another value, whose reference the map takes over. Returns the old one.
@@ -508,14 +501,14 @@ int map_contains(PyObject* self, PyObject* key) {
 }
 
 PyObject* map_iter(PyObject* self) {
-    return guarded(static_cast<PyObject*>(nullptr), [&] {
+    return returning([&] {
         Locked lock(self);
         return walk_all(self, false, What::keys).release().ptr();
     });
 }
 
 PyObject* map_get(PyObject* self, PyObject* key) {
-    return guarded(static_cast<PyObject*>(nullptr), [&]() -> PyObject* {
+    return returning([&]() -> PyObject* {
         nb::object value = self_of<Map>(self).get(self, key);
         if (value.is_valid())
             return value.release().ptr();
@@ -545,10 +538,8 @@ nb::object get_or(PyObject* self, PyObject* key, PyObject* missing) {
     return value.is_valid() ? value : nb::borrow(missing ? missing : Py_None);
 }
 
-nb::object take(Map& map, nb::handle key, nb::handle missing, bool must_be) {
+nb::object take(Map& map, nb::handle key, nb::handle missing) {
     nb::object value = map.take(key.ptr());
-    if (!value.is_valid() && must_be)
-        raise_key(key);
     return value.is_valid() ? value : nb::borrow(missing);
 }
 
@@ -566,12 +557,8 @@ nb::object setdefault(PyObject* self, PyObject* key, PyObject* value) {
 
 // The cell at a position, which is an index of Python's.
 Cell cell_at(Map& map, nb::handle index) {
-    int64_t number = number_of(index.ptr());
-    auto size = static_cast<int64_t>(map.size());
-    number += number < 0 ? size : 0;
-    if (number < 0 || number >= size)
-        raise(PyExc_IndexError, "map index out of range");
-    return map.here()->select(static_cast<uint64_t>(number));
+    size_t position = position_in(map, index.ptr(), "map index out of range");
+    return map.here()->select(position);
 }
 
 nb::object item_at(Map& map, nb::handle index, What what) {
@@ -636,64 +623,51 @@ Codes codes_of(Map& map, nb::handle object) {
     return made;
 }
 
-// What is found without the GIL, with references to the objects.
-struct Found {
-    std::vector<Word> words;
-    std::vector<uint8_t> hits;
-    bool holds;
+// What is found without the GIL: an item per key, whose size says whether the key is there.
+OwnedItems found_in(Map& map, nb::handle keys) {
+    std::vector<uint64_t> codes = codes_of(map, keys).codes;
+    std::vector<Word> words(codes.size(), no_value);
+    std::vector<uint8_t> hits(codes.size());
+    std::vector<lath_item> items;
 
-    Found(Map& map, nb::handle keys, bool holds) : holds(holds) {
-        std::vector<uint64_t> codes = codes_of(map, keys).codes;
-        words.resize(codes.size());
-        hits.resize(codes.size());
-        map.turns.wait();
-        Turns::Shared shared(map.turns);
-        if (!map.has_numbers()) // another thread may have changed it
-            return;
-        {
-            lath_index* numbers = &map.here()->numbers;
-            nb::gil_scoped_release others;
-            lath_index_get_batch(numbers, codes.size(), codes.data(), words.data(), hits.data());
-        }
-        each([](PyObject* object) { Py_INCREF(object); });
+    items.reserve(codes.size());
+    map.turns.wait();
+    Turns::Shared shared(map.turns);
+    if (map.has_numbers()) { // another thread may have changed it
+        lath_index* numbers = &map.here()->numbers;
+        nb::gil_scoped_release others;
+        lath_index_get_batch(numbers, codes.size(), codes.data(), words.data(), hits.data());
     }
-    Found(const Found&) = delete;
-    Found& operator=(const Found&) = delete;
-    ~Found() {
-        each([](PyObject* object) { Py_DECREF(object); });
-    }
-    template <class Each>
-    void each(Each each) {
-        for (size_t i = 0; holds && i < hits.size(); i++)
-            if (hits[i] && is_object(words[i]))
-                each(object_of(words[i]));
-    }
-};
+    for (size_t i = 0; i < codes.size(); i++)
+        items.push_back({codes[i], hits[i], hits[i] ? words[i] : no_value});
+    return OwnedItems(std::move(items));
+}
 
 nb::object get_many(Map& map, nb::handle keys, nb::handle missing) {
-    Found found(map, keys, true);
     nb::list list;
 
-    for (size_t i = 0; i < found.hits.size(); i++)
-        list.append(found.hits[i] ? unpack(found.words[i]) : nb::borrow(missing));
+    for (const lath_item& item : found_in(map, keys))
+        list.append(item.size ? unpack(item.value) : nb::borrow(missing));
     return list;
 }
 
 nb::object get_ints(Map& map, nb::handle keys, nb::handle absent) {
     int64_t missing = int64_of(absent, "the default");
-    Found found(map, keys, true);
-    std::vector<int64_t> values(found.hits.size());
+    std::vector<int64_t> values;
 
-    for (size_t i = 0; i < values.size(); i++)
-        values[i] = !found.hits[i]              ? missing
-                    : is_object(found.words[i]) ? int64_of(object_of(found.words[i]), "a value")
-                                                : small_of(found.words[i]);
+    for (const lath_item& item : found_in(map, keys))
+        values.push_back(!item.size              ? missing
+                         : is_object(item.value) ? int64_of(object_of(item.value), "a value")
+                                                 : small_of(item.value));
     return new_array(std::move(values));
 }
 
 nb::object contains_many(Map& map, nb::handle keys) {
-    Found found(map, keys, false);
-    return new_array(std::move(found.hits)).attr("view")("bool");
+    std::vector<uint8_t> hits;
+
+    for (const lath_item& item : found_in(map, keys))
+        hits.push_back(item.size != 0);
+    return new_array(std::move(hits)).attr("view")("bool");
 }
 
 // values: an array of integers, or a list of objects.
@@ -801,7 +775,7 @@ void bind_maps(nb::module_& module) {
                [](nb::handle self) { return nb::inst_check(self) && nb::inst_ready(self); });
     LockedClass<Map>(module, "Map", nb::type_slots(map_slots), nb::is_weak_referenceable())
         .def(nb::init<>())
-        .def("_pop", take, any, any, nb::arg())
+        .def("_pop", take, any, any)
         .def("_popitem", popitem)
         .def("_index_of", index_of, any)
         .def("_at", item_at)

@@ -69,16 +69,14 @@ inline MapKey::MapKey(Kind kind, PyObject* key) : kind(kind) {
         const char* form = PyUnicode_AsUTF8AndSize(plain, &size);
         if (!form) { // lone surrogates, or no memory
             PyErr_Clear();
-            held = nb::steal(PyUnicode_AsEncodedString(plain, "utf-8", "surrogatepass"));
-            if (!held.is_valid() || PyBytes_AsStringAndSize(held.ptr(), &data, &size))
-                throw nb::python_error();
+            held = checked(PyUnicode_AsEncodedString(plain, "utf-8", "surrogatepass"));
+            checked(PyBytes_AsStringAndSize(held.ptr(), &data, &size));
             form = data;
         }
         bytes = {form, static_cast<size_t>(size)};
         fit = same;
     } else if (PyBytes_Check(plain) && kind == Kind::bytes) {
-        if (PyBytes_AsStringAndSize(plain, &data, &size))
-            throw nb::python_error();
+        checked(PyBytes_AsStringAndSize(plain, &data, &size));
         bytes = {data, static_cast<size_t>(size)};
         fit = same;
     } else if ((PyLong_Check(plain) || PyFloat_Check(plain)) && !is_text(kind)) {
@@ -132,13 +130,10 @@ struct Cell {
 };
 
 // Items to be added. It owns their references and records.
-struct Items {
+struct Items : Pinned {
     Kind kind = Kind::none;
     std::vector<lath_item> items; // the key of a text or of bytes is the address of its record
 
-    Items() = default;
-    Items(const Items&) = delete;
-    Items& operator=(const Items&) = delete;
     ~Items() {
         for (size_t i = 0; i < items.size(); i++) {
             Cell gone = cell(i);
@@ -178,13 +173,11 @@ inline void Items::gather(PyObject* key, PyObject* value) {
                         : kind == Kind::bytes ? "bytes"
                                               : "int, float, str or bytes";
     if (made.fit == MapKey::between && PyLong_Check(made.held.ptr()))
-        PyErr_Format(PyExc_OverflowError, "%R is beyond the keys of the map", key);
-    else
-        PyErr_Format(PyExc_TypeError, "%R cannot be a key: those of the map are %s", key, kinds);
-    throw nb::python_error();
+        raise(PyExc_OverflowError, "%R is beyond the keys of the map", key);
+    raise(PyExc_TypeError, "%R cannot be a key: those of the map are %s", key, kinds);
 }
 
-struct Index {
+struct Index : Pinned {
     explicit Index(Kind kind) : kind(kind) {
         lath_config config = index_config();
         lath_bytes_records records = {Record::key_at, nullptr, 0};
@@ -205,8 +198,6 @@ struct Index {
         else
             lath_index_fini(&numbers, nullptr, nullptr);
     }
-    Index(const Index&) = delete;
-    Index& operator=(const Index&) = delete;
 
     // The item with this key. Returns whether it is there.
     bool get(const MapKey& key, Cell* cell) {

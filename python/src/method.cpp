@@ -25,11 +25,9 @@ void bind_arguments(const char* text, size_t most, size_t required, PyObject* co
     const std::string call(text, std::strcspn(text, "("));
     auto given = static_cast<size_t>(n);
 
-    if (given > most) {
-        PyErr_Format(PyExc_TypeError, "%s() takes at most %zu arguments (%zu given)", call.c_str(),
-                     most, given);
-        throw nb::python_error();
-    }
+    if (given > most)
+        raise(PyExc_TypeError, "%s() takes at most %zu arguments (%zu given)", call.c_str(), most,
+              given);
     std::copy_n(args, given, bound);
     for (Py_ssize_t i = 0; names && i < PyTuple_Size(names); i++) {
         PyObject* name = PyTuple_GetItem(names, i);
@@ -37,17 +35,13 @@ void bind_arguments(const char* text, size_t most, size_t required, PyObject* co
         if (!chars)
             throw nb::python_error();
         int place = parameter_of(text, chars);
-        if (place < 0 || bound[place]) {
-            PyErr_Format(PyExc_TypeError, "%s() got an argument %R %s", call.c_str(), name,
-                         place < 0 ? "that it does not have" : "twice");
-            throw nb::python_error();
-        }
+        if (place < 0 || bound[place])
+            raise(PyExc_TypeError, "%s() got an argument %R %s", call.c_str(), name,
+                  place < 0 ? "that it does not have" : "twice");
         bound[place] = args[n + i];
     }
-    if (std::count(bound, bound + required, nullptr)) {
-        PyErr_Format(PyExc_TypeError, "%s() needs %zu arguments", call.c_str(), required);
-        throw nb::python_error();
-    }
+    if (std::count(bound, bound + required, nullptr))
+        raise(PyExc_TypeError, "%s() needs %zu arguments", call.c_str(), required);
 }
 
 } // namespace lathpy

@@ -6,7 +6,6 @@
 #pragma once
 
 #include "object.hpp"
-#include "visit.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
 // lathwork._core: what the Python files of the package are built on.
-#include "code.hpp"
-#include "modules.hpp"
+#include "object.hpp"
 #include "turn.hpp"
-#include "visit.hpp"
 
 #include <pthread.h>
 

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
 // What RangeMap is built on: an index of ranges (lathwork/index.h) with objects as values.
-#include "code.hpp"
 #include "held.hpp"
 #include "object.hpp"
 #include "memory.hpp"
-#include "modules.hpp"
-#include "visit.hpp"
 
 #include <atomic>
 #include <cerrno>
@@ -17,7 +14,7 @@ namespace lathpy {
 
 namespace {
 
-class Ranges {
+class Ranges : Pinned {
 public:
     Ranges() {
         auto made = std::make_unique<lath_index>();
@@ -25,7 +22,7 @@ public:
         must(LATH_CORE(lath_index_init(made.get(), &config)), "lath_index_init");
         index = made.release();
     }
-        // Nothing finds the map any more.
+    // Nothing finds the map any more.
     ~Ranges() {
         auto drop = [](void*, const lath_item* item) {
             if (is_object(item->value))
@@ -35,27 +32,25 @@ public:
         delete index.load();
         delete codec.load();
     }
-    Ranges(const Ranges&) = delete;
-    Ranges& operator=(const Ranges&) = delete;
 
     bool insert(nb::handle start, nb::handle stop, nb::handle value);
     void store(nb::handle start, nb::handle stop, nb::handle value);
     void cut(nb::handle start, nb::handle stop) { cut(asked(start, stop, Round::exact)); }
-        // The keys of a set's range, of which the map may have none.
+    // The keys of a set's range, of which the map may have none.
     void cut_if_any(nb::handle start, nb::handle stop) {
         const Codec* of = codec.load();
         if (auto range = of ? of->some(start, stop, Round::exact) : std::nullopt)
             cut(*range);
     }
     void become(nb::handle ranges);
-        // Removes the ranges that meet this one. Returns their number.
+    // Removes the ranges that meet this one. Returns their number.
     size_t remove(nb::handle start, nb::handle stop) {
         Range range = asked(start, stop, Round::down);
         return range.size() ? erase(range) : clear();
     }
     nb::object take(nb::handle point, bool starting);
     size_t clear() { return erase({0, ~0ull}); }
-    OwnedItems look_up(nb::handle owner, nb::handle point);
+    nb::object find(nb::handle owner, nb::handle point);
     nb::list overlapping(nb::handle start, nb::handle stop) {
         return shown(OwnedItems(meeting(asked(start, stop, Round::down))));
     }
@@ -65,7 +60,7 @@ public:
     int traverse(visitproc visit, void* arg);
     void verify();
 
-        // The tuple of a range.
+    // The tuple of a range.
     nb::object shown(const lath_item& item, nb::object value) const {
         const Codec* of = codec.load(std::memory_order_acquire);
         return nb::make_tuple(of->key(item.key), of->stop(item), std::move(value));
@@ -77,7 +72,7 @@ public:
 private:
     using Items = std::vector<lath_item>;
 
-        // The codec of a map whose first range has these bounds.
+    // The codec of a map whose first range has these bounds.
     static Codec first(nb::handle start, nb::handle stop) {
         return Codec(bounds("of_ranges")(start, stop));
     }
@@ -265,27 +260,23 @@ void Ranges::store(nb::handle start, nb::handle stop, nb::handle value) {
     }
 }
 
-// The range of a key, if there is one. owner: the map's object.
-OwnedItems Ranges::look_up(nb::handle owner, nb::handle point) {
+// The range of a key, or None. owner: the map's object.
+nb::object Ranges::find(nb::handle owner, nb::handle point) {
     uint64_t key;
-    OwnedItems found;
-    if (!code_of(point, &key))
-        return found;
-    auto look = [&] {
-        if (lath_index_lookup_item(index, key, &found[0]))
-            found.clear();
-        else if (is_object(found[0].value))
-            Py_INCREF(object_of(found[0].value));
-    };
+    lath_item item;
+    nb::object value;
 
-    found.push_back({0, 0, no_value});
-    if (Visit visit(this); visit) {
-        look();
-        return found;
+    if (!code_of(point, &key))
+        return nb::none();
+    {
+        std::optional<Locked> lock;
+        Visit visit(this);
+        if (!visit)
+            lock.emplace(owner);
+        if (!lath_index_lookup_item(index, key, &item))
+            value = unpack(item.value);
     }
-    Locked lock(owner);
-    look();
-    return found;
+    return value.is_valid() ? shown(item, std::move(value)) : nb::none();
 }
 
 // Some ranges from a code on, None: from the first or last one, and the code where the next ones
@@ -331,13 +322,10 @@ nb::list Ranges::get_many(nb::handle points, nb::handle missing) {
     std::vector<uint64_t> codes = (of ? *of : Codec::naturals()).codes(points);
     std::vector<Word> words(codes.size());
     std::vector<uint8_t> hits(codes.size());
-    std::vector<nb::object> values;
+    nb::list list; // now, as that may run other code
     lath_index_get_batch(index, codes.size(), codes.data(), words.data(), hits.data());
     for (size_t i = 0; i < codes.size(); i++)
-        values.push_back(hits[i] ? unpack(words[i]) : nb::borrow(missing));
-    nb::list list; // which may run other code
-    for (nb::object& value : values)
-        list.append(std::move(value));
+        list.append(hits[i] ? unpack(words[i]) : nb::borrow(missing));
     return list;
 }
 
@@ -364,11 +352,6 @@ void Ranges::verify() {
         raise(PyExc_RuntimeError, "the number of ranges is wrong");
 }
 
-nb::object find(nb::pointer_and_handle<Ranges> self, nb::handle key) {
-    OwnedItems found = self.p->look_up(self.h, key);
-    return found.empty() ? nb::none() : self.p->shown(found[0], unpack(found[0].value));
-}
-
 PyType_Slot ranges_slots[] = {
     {Py_tp_traverse, reinterpret_cast<void*>(traverse_of<Ranges>)},
     {Py_tp_clear, reinterpret_cast<void*>(clear_of<Ranges>)},
@@ -388,7 +371,12 @@ void bind_ranges(nb::module_& module) {
         .def("_cut", nb::overload_cast<nb::handle, nb::handle>(&Ranges::cut), any, any)
         .def("_take", &Ranges::take, any, nb::arg())
         .def("_remove_overlapping", &Ranges::remove, any, any)
-        .def_unlocked("_find", find, any)
+        .def_unlocked(
+            "_find",
+            [](nb::pointer_and_handle<Ranges> self, nb::handle key) {
+                return self.p->find(self.h, key);
+            },
+            any)
         .def("_overlapping", &Ranges::overlapping, any, any)
         .def("_get_many", &Ranges::get_many, any, any)
         .def("_gaps", &Ranges::gaps, any, any)

@@ -2,10 +2,7 @@
 //
 // What RangeAllocator is built on: lathwork/space.h.
 #include "array.hpp"
-#include "code.hpp"
 #include "object.hpp"
-#include "visit.hpp"
-#include "modules.hpp"
 #include "turn.hpp"
 
 #include <lathwork/space.h>
@@ -22,7 +19,7 @@ namespace {
 
 PyObject* no_space; // the exception class
 
-struct Space {
+struct Space : Pinned {
     Space(Range range, uint64_t unit) {
         lath_space_config config = LATH_SPACE_CONFIG_INIT;
         config.low = range.first;
@@ -34,8 +31,6 @@ struct Space {
                "the unit must be a power of two, and the limits multiples of it"}});
     }
     ~Space() { lath_space_destroy(space); }
-    Space(const Space&) = delete;
-    Space& operator=(const Space&) = delete;
 
     // The first run of allocated, or of free, keys at or behind a key. Returns whether there is
     // one.

@@ -3,8 +3,6 @@
 // What Store is built on: lathwork/store.h. Keys are bytes, or numbers below 2^64. A call that may
 // wait, for a file or for other processes, releases the GIL.
 #include "object.hpp"
-#include "visit.hpp"
-#include "modules.hpp"
 #include "turn.hpp"
 
 #include <lathwork/store.h>
@@ -83,7 +81,7 @@ private:
 int64_t told(int64_t ret, nb::handle key = nb::handle()) {
     if (ret == -ENOENT && key.is_valid())
         raise_key(key);
-        // What the files and the limit of a store refuse are errors of the system.
+    // What the files and the limit of a store refuse are errors of the system.
     for (int error : {EBUSY, EAGAIN, EDEADLK, EBADMSG, EOPNOTSUPP, ENOTEMPTY, ENOSPC, EROFS})
         if (ret == -error)
             fail(ret, "");
@@ -93,7 +91,13 @@ int64_t told(int64_t ret, nb::handle key = nb::handle()) {
                  {ERANGE, PyExc_OverflowError, "the number does not fit in 64 bits"}});
 }
 
-class Store {
+// A call of the library on a store, with a key or without one.
+#define CALL(name, ...)                                                         \
+    [&](lath_store* open, [[maybe_unused]] lath_store_key at = {}) -> int64_t { \
+        return LATH_CORE(name(open __VA_OPT__(, ) __VA_ARGS__));                \
+    }
+
+class Store : Pinned {
 public:
     Store(lath_store* store, const std::string& spec, bool numbers)
         : numbers(numbers), shared(spec.starts_with("shm:") || spec.starts_with("dev:")),
@@ -102,10 +106,8 @@ public:
         if (store)
             lath_store_close(store);
     }
-    Store(const Store&) = delete;
-    Store& operator=(const Store&) = delete;
 
-        // Runs f(store), without the GIL if it may wait. f runs no code of the caller's.
+    // Runs f(store), without the GIL if it may wait. f runs no code of the caller's.
     template <class Call>
     auto run(bool waits, Call f) {
         lath_store* open = opened();
@@ -115,12 +117,12 @@ public:
         nb::gil_scoped_release others;
         return f(open);
     }
-        // As run(): a call whose error has a reason.
+    // As run(): a call whose error has a reason.
     template <class Call>
     void run_told(Call f) {
         std::string why;
-        int ret = run(true, [&](lath_store* open) {
-            int result = f(open);
+        int64_t ret = run(true, [&](lath_store* open) {
+            int64_t result = f(open);
             why = lath_store_reason();
             return result;
         });
@@ -131,7 +133,7 @@ public:
     template <class Call>
     void run_alone(lath_store* const& open, Call f) {
         std::string why;
-        int ret = 0;
+        int64_t ret = 0;
         {
             Turns::Alone turn(turns);
             if (lath_store* now = open) {
@@ -147,7 +149,7 @@ public:
     template <class Call>
     int64_t on(nb::handle object, Call call) {
         Key key(numbers, object);
-        return run(false, [&](lath_store* open) -> int64_t { return call(open, key.key); });
+        return run(false, [&](lath_store* open) { return call(open, key.key); });
     }
     // Whether a call with a key did what it does: an error in `no` says that it did not.
     template <class Call>
@@ -174,9 +176,7 @@ public:
     }
     void load(const std::string& path) {
         opened();
-        run_alone(store, [&](lath_store* open) {
-            return LATH_CORE(lath_store_load(open, path.c_str(), nullptr, nullptr));
-        });
+        run_alone(store, CALL(lath_store_load, path.c_str(), nullptr, nullptr));
         opened();
     }
     nb::object get(nb::handle key, nb::handle missing);
@@ -223,11 +223,9 @@ void make_store(nb::pointer_and_handle<Store> self, const std::string& spec, boo
 }
 
 // A read-side critical section: what a ref points to stays.
-struct Section {
+struct Section : Pinned {
     explicit Section(lath_store* store) : store(store) { lath_store_read_begin(store); }
     ~Section() { lath_store_read_end(store); }
-    Section(const Section&) = delete;
-    Section& operator=(const Section&) = delete;
 
     lath_store* store;
 };
@@ -262,65 +260,48 @@ nb::object Store::get(nb::handle object, nb::handle missing) {
 
 bool contains(Store& store, nb::handle key) {
     char none;
-    return store.did(key, {ENOENT}, [&](lath_store* open, lath_store_key at) {
-        return LATH_CORE(lath_store_get(open, at, &none, 0));
-    });
+    return store.did(key, {ENOENT}, CALL(lath_store_get, at, &none, 0));
 }
 
 void set(Store& store, nb::handle key, nb::handle given) {
     Bytes value(given);
-    told(store.on(key, [&](lath_store* open, lath_store_key at) {
-        return LATH_CORE(lath_store_set(open, at, value.data, value.size));
-    }));
+    told(store.on(key, CALL(lath_store_set, at, value.data, value.size)));
 }
 
 bool add(Store& store, nb::handle key, nb::handle given) {
     Bytes value(given);
-    return store.did(key, {EEXIST}, [&](lath_store* open, lath_store_key at) {
-        return LATH_CORE(lath_store_add(open, at, value.data, value.size));
-    });
+    return store.did(key, {EEXIST}, CALL(lath_store_add, at, value.data, value.size));
 }
 
 bool replace(Store& store, nb::handle key, nb::handle given) {
     Bytes value(given);
-    return store.did(key, {ENOENT}, [&](lath_store* open, lath_store_key at) {
-        return LATH_CORE(lath_store_replace(open, at, value.data, value.size));
-    });
+    return store.did(key, {ENOENT}, CALL(lath_store_replace, at, value.data, value.size));
 }
 
 bool erase(Store& store, nb::handle key) {
-    return store.did(key, {ENOENT}, [](lath_store* open, lath_store_key at) {
-        return LATH_CORE(lath_store_delete(open, at));
-    });
+    return store.did(key, {ENOENT}, CALL(lath_store_delete, at));
 }
 
 bool cas(Store& store, nb::handle key, nb::handle expected, nb::handle given) {
     Bytes old(expected), value(given);
-    return store.did(key, {EAGAIN, ENOENT}, [&](lath_store* open, lath_store_key at) {
-        return LATH_CORE(lath_store_cas(open, at, old.data, old.size, value.data, value.size));
-    });
+    return store.did(key, {EAGAIN, ENOENT},
+                     CALL(lath_store_cas, at, old.data, old.size, value.data, value.size));
 }
 
 bool expire(Store& store, nb::handle key, nb::handle time) {
     uint64_t when = uint64_of(time, "the time");
-    return store.did(key, {ENOENT}, [&](lath_store* open, lath_store_key at) {
-        return LATH_CORE(lath_store_expire(open, at, when));
-    });
+    return store.did(key, {ENOENT}, CALL(lath_store_expire, at, when));
 }
 
 int64_t incr(Store& store, nb::handle key, nb::handle number) {
     int64_t now = 0, by = int64_of(number, "the number to add");
-    told(store.on(key, [&](lath_store* open, lath_store_key at) {
-        return LATH_CORE(lath_store_incr(open, at, by, &now));
-    }));
+    told(store.on(key, CALL(lath_store_incr, at, by, &now)));
     return now;
 }
 
 int64_t append(Store& store, nb::handle key, nb::handle given) {
     Bytes tail(given);
-    return told(store.on(key, [&](lath_store* open, lath_store_key at) {
-        return LATH_CORE(lath_store_append(open, at, tail.data, tail.size));
-    }));
+    return told(store.on(key, CALL(lath_store_append, at, tail.data, tail.size)));
 }
 
 void Store::set_many(nb::handle pairs) {
@@ -350,7 +331,7 @@ void Store::set_many(nb::handle pairs) {
 }
 
 // A range as it was given, None: no limit, with the keys it points to.
-struct Limits {
+struct Limits : Pinned {
     Limits(const Store& store, nb::handle from, nb::handle to, nb::handle prefix, bool backward)
         : range{nullptr, nullptr, nullptr, backward} {
         const lath_store_key** places[] = {&range.from, &range.to, &range.prefix};
@@ -361,8 +342,6 @@ struct Limits {
             at++;
         }
     }
-    Limits(const Limits&) = delete;
-    Limits& operator=(const Limits&) = delete;
 
     lath_store_range range;
     std::optional<Key> keys[3];
@@ -405,14 +384,10 @@ nb::list page(Store& store, nb::handle from, nb::handle to, nb::handle prefix, b
 int64_t count(Store& store, nb::handle from, nb::handle to, nb::handle prefix) {
     Limits limits(store, from, to, prefix, false);
 
-    return told(store.run(
-        true, [&](lath_store* open) { return LATH_CORE(lath_store_count(open, &limits.range)); }));
+    return told(store.run(true, CALL(lath_store_count, &limits.range)));
 }
 
-int64_t items(Store& store) {
-    return told(
-        store.run(false, [&](lath_store* open) { return LATH_CORE(lath_store_items(open)); }));
-}
+int64_t items(Store& store) { return told(store.run(false, CALL(lath_store_items))); }
 
 nb::dict stats(Store& store) {
     lath_store_stats stats;
@@ -437,14 +412,10 @@ nb::dict stats(Store& store) {
 }
 
 void save(Store& store, const std::string& path) {
-    store.run_told([&](lath_store* open) {
-        return LATH_CORE(lath_store_save(open, path.c_str(), nullptr, nullptr));
-    });
+    store.run_told(CALL(lath_store_save, path.c_str(), nullptr, nullptr));
 }
 
-void sync(Store& store) {
-    store.run_told([](lath_store* open) { return LATH_CORE(lath_store_sync(open)); });
-}
+void sync(Store& store) { store.run_told(CALL(lath_store_sync)); }
 
 void remove_store(const std::string& spec) {
     char why[300] = "";
@@ -454,15 +425,9 @@ void remove_store(const std::string& spec) {
         fail(ret, why);
 }
 
-int64_t sweep(Store& store) {
-    return told(
-        store.run(true, [](lath_store* open) { return LATH_CORE(lath_store_sweep(open)); }));
-}
+int64_t sweep(Store& store) { return told(store.run(true, CALL(lath_store_sweep))); }
 
-int64_t compact(Store& store) {
-    return told(
-        store.run(true, [](lath_store* open) { return LATH_CORE(lath_store_compact(open)); }));
-}
+int64_t compact(Store& store) { return told(store.run(true, CALL(lath_store_compact))); }
 
 } // namespace
 

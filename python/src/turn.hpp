@@ -3,7 +3,7 @@
 // Calls that work without the GIL on an object, and calls that exclude these.
 #pragma once
 
-#include <nanobind/nanobind.h>
+#include "error.hpp"
 
 #include <chrono>
 #include <thread>
@@ -32,7 +32,7 @@ public:
     }
 
     // One of several calls.
-    class Shared {
+    class Shared : Pinned {
     public:
         // The caller has called wait(), and holds the GIL since.
         explicit Shared(Turns& turns) : turns(turns) {
@@ -40,23 +40,19 @@ public:
             turns.active++;
         }
         ~Shared() { turns.active--; }
-        Shared(const Shared&) = delete;
-        Shared& operator=(const Shared&) = delete;
 
     private:
         Turns& turns;
     };
 
     // The only call.
-    class Alone {
+    class Alone : Pinned {
     public:
         explicit Alone(Turns& turns) : turns(turns) {
             turns.wait_for_all();
             turns.alone = true;
         }
         ~Alone() { turns.alone = false; }
-        Alone(const Alone&) = delete;
-        Alone& operator=(const Alone&) = delete;
 
     private:
         Turns& turns;

@@ -15,7 +15,7 @@
 // With a GIL all of this is empty: a visit holds the GIL.
 #pragma once
 
-#include <nanobind/nanobind.h>
+#include "error.hpp"
 
 #include <sched.h>
 
@@ -60,7 +60,7 @@ public:
 
 #ifdef Py_GIL_DISABLED
 
-class Visit {
+class Visit : Pinned {
 public:
     explicit Visit(const void* container) : slot(own_slot()) {
         if (!slot)
@@ -72,8 +72,6 @@ public:
         if (slot)
             slot->container.store(nullptr, std::memory_order_release);
     }
-    Visit(const Visit&) = delete;
-    Visit& operator=(const Visit&) = delete;
     // Whether it is one: there are slots for `most` threads. Another thread takes the lock.
     explicit operator bool() const { return slot != nullptr; }
 

@@ -298,9 +298,9 @@ def tree_arguments(make, subject):
     there = lambda: next(iter(subject._all()), None)  # noqa: E731
     fresh = lambda: given([Interval(make(n), make(n + 2), Thing()) for n in range(5)])  # noqa: E731
     table = {
-        **{call: [(interval,), (there,)] for call in ("add", "append", "_add", "remove", "discard", "_discard", "__contains__", "_find")},
+        **{call: [(interval,), (there,)] for call in ("add", "append", "remove", "discard", "__contains__", "_find")},
         **{call: [(one, other, Thing)] for call in ("addi", "appendi", "removei", "discardi", "containsi")},
-        **{call: [(one, other)] for call in ("overlap", "_overlap", "envelop", "_envelop", "overlaps", "_overlaps", "overlaps_range",
+        **{call: [(one, other)] for call in ("overlap", "_overlap", "envelop", "overlaps", "_overlaps", "overlaps_range",
                                              "remove_envelop", "chop", "remove_overlap")},
         **{call: [(fresh,)] for call in ("update", "__init__", "_become", "__ior__", "__or__", "union")},
         "_add_all": [(fresh, lambda: Interval)], "_take": [(lambda: [there()],), (lambda: given([there()]),)],
@@ -421,7 +421,7 @@ def map_arguments(make, subject):
         **{call: [(numbers, Thing)] for call in ("get_many", "_get_many")}, **{call: [(numbers,)] for call in ("erase_many", "_erase_many", "contains_many", "_contains_many")},
         **{call: [(lambda: numpy.array([make(n) for n in range(5000, 5060)]), lambda: 5)] for call in ("get_ints", "_get_ints")}, "_at": [(index, what), (index, lambda: lathwork._core.What.keys)],
         "__setitem__": [(one, Thing), (new, lambda: 7)], "_popitem": [(index,)], "popitem": [(), (index,)], "peekitem": [(), (index,)],
-        "_pop": [(one, Thing, lambda: False), (new, Thing, lambda: True)], "pop": [(one,), (new, Thing)], "setdefault": [(one, Thing), (new, Thing)],
+        "_pop": [(one, Thing), (new, Thing)], "pop": [(one,), (new, Thing)], "setdefault": [(one, Thing), (new, Thing)],
         "_walk": [(lambda: True, what)], "_walk_between": [(one, lambda: True, other, lambda: False, lambda: True, what)],
         "irange": [(one, other), ()], "irange_items": [(one, other, lambda: (False, True), lambda: True), ()],
         "__eq__": [(lambda: {make(n): Thing() for n in range(3)},)], "__ne__": [(lambda: {make(n): Thing() for n in range(3)},)],

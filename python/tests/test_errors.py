@@ -13,7 +13,7 @@ from lathwork import Deadlock, Interval, IntervalTree, Map, NoSpace, RangeAlloca
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCES = "\n".join(path.read_text() for path in sorted((ROOT / "python/src").glob("*.cpp")))
 # All calls of the library that the package makes and that may return an error ...
-CALLS = sorted(set(re.findall(r"LATH_CORE\(\s*(lath_\w+)", SOURCES)) | set(re.findall(r'plan\.hits\("(lath_\w+)"', SOURCES)))
+CALLS = sorted(set(re.findall(r"(?:LATH_CORE|CALL)\(\s*(lath_\w+)", SOURCES)) | set(re.findall(r'plan\.hits\("(lath_\w+)"', SOURCES)))
 # ... and all errors that a header of the library names.
 ERRORS = sorted({name for path in (ROOT / "include/lathwork").glob("*.h") for name in re.findall(r"-(E[A-Z0-9]{3,})\b", path.read_text())
                  if hasattr(errno, name)} | {"EOVERFLOW", "EIO", "EPROTO"})

@@ -204,13 +204,13 @@ class IntervalTree(_core.Tree):
 
     def add(self, interval):
         """Add an Interval that is not there yet. Raises ValueError for an empty one. O(log n)"""
-        self._add(interval if type(interval) is Interval else Interval(*interval))
+        self._add_all((interval,), Interval)
 
     append = add
 
     def addi(self, begin, end, data=None):
         """Add Interval(begin, end, data). O(log n)"""
-        self._add(Interval(begin, end, data))
+        self._add_all((Interval(begin, end, data),), Interval)
 
     appendi = addi
 
@@ -220,7 +220,8 @@ class IntervalTree(_core.Tree):
 
     def remove(self, interval):
         """Remove an Interval. Raises ValueError if it is not there. O(log n)"""
-        if not self._discard(interval):
+        there = self._find(interval)
+        if there is None or not self._take((there,)):  # another thread may take it
             raise ValueError(f"{interval!r} is not in the tree")
 
     def removei(self, begin, end, data=None):
@@ -229,18 +230,18 @@ class IntervalTree(_core.Tree):
 
     def discard(self, interval):
         """Remove an Interval if it is there. O(log n)"""
-        self._discard(interval)
+        self.difference_update((interval,))
 
     def discardi(self, begin, end, data=None):
         """Remove Interval(begin, end, data) if it is there. O(log n)"""
-        self._discard(Interval(begin, end, data))
+        self.discard(Interval(begin, end, data))
 
     def pop(self):
         """Remove some Interval and return it. Raises KeyError if there is none. O(log n)"""
-        interval = self._pop()
-        if interval is None:
-            raise KeyError("the tree is empty")
-        return interval
+        while (interval := self._edge(False)) is not None:
+            if self._take((interval,)):  # else another thread took it
+                return interval
+        raise KeyError("the tree is empty")
 
     # ---- searches ----
 
@@ -251,7 +252,7 @@ class IntervalTree(_core.Tree):
     def envelop(self, begin, end=None):
         """The set of the intervals that lie within [begin, end) or an Interval. O(log n) and those that
         begin there"""
-        return self._envelop(*_bounds(begin, end))
+        return self._overlap(*_bounds(begin, end), True)
 
     def overlaps(self, begin, end=None):
         """Whether an interval contains the point begin, or meets [begin, end) or an Interval. O(log n)"""
@@ -292,7 +293,7 @@ class IntervalTree(_core.Tree):
         """A dict: of each interval that others lie within, their set. O(n log n) and those found"""
         found = {}
         for parent in self._all():
-            children = self._envelop(parent.begin, parent.end)
+            children = self._overlap(parent.begin, parent.end, True)
             children.discard(parent)
             # of two with equal bounds the one that comes first in items is the parent
             children = {child for child in children if not child.range_matches(parent) or child not in found}
@@ -308,7 +309,7 @@ class IntervalTree(_core.Tree):
 
     def remove_envelop(self, begin, end):
         """Remove the intervals that lie within [begin, end). O(k log n)"""
-        self._take(list(self._envelop(begin, end)))
+        self._take(list(self._overlap(begin, end, True)))
 
     def _replace(self, gone, fresh):
         """Intervals of the tree by others. What can fail comes first."""
@@ -324,7 +325,7 @@ class IntervalTree(_core.Tree):
         data = datafunc or (lambda interval, islower: interval.data)
         rest = [Interval(interval.begin, begin, data(interval, True)) for interval in lower]
         rest += [Interval(end, interval.end, data(interval, False)) for interval in upper]
-        self._replace([*self._envelop(begin, end), *lower, *upper], rest)
+        self._replace([*self._overlap(begin, end, True), *lower, *upper], rest)
 
     def slice(self, point, datafunc=None):
         """Cut the intervals that contain point in two; datafunc(interval, islower) gives their data."""

@@ -125,7 +125,10 @@ class Map(_core.Map):
 
     def pop(self, key, default=_absent):
         """Remove key and return its value, or default. Raises KeyError without one. O(log n)"""
-        return self._pop(key, default, default is _absent)
+        value = self._pop(key, default)
+        if value is _absent:
+            raise KeyError(key)
+        return value
 
     def popitem(self, index=-1):
         """Remove the item at a position and return it. O(log n)"""

@@ -114,6 +114,13 @@ class _Beside(_ByKey, _Ordered):
 
     bisect = bisect_right
 
+    def __reversed__(self):
+        """Iterate in descending order."""
+        return reversed(self._list)
+
+    def __sizeof__(self):
+        return super().__sizeof__() + self._list.__sizeof__()
+
     def _verify(self):
         """Raises RuntimeError with what is wrong."""
         self._list._verify()
