@@ -68,14 +68,17 @@ void hashed_dealloc(PyObject* self) {
 }
 
 // These two make `in` and `[]` of a class of Python's direct calls: dict and set have methods for
-// them.
+// them. Without a GIL they and get() take the lock of the list, too: so the lock of the table, for
+// which a call would give up that of the list, is always free.
 template <Base& base>
 int hashed_contains(PyObject* self, PyObject* key) {
+    Locked lock(base.list(self));
     return base.contains(self, key);
 }
 
 template <Base& base>
 PyObject* hashed_get(PyObject* self, PyObject* key) {
+    Locked lock(base.list(self));
     return base.get(self, key);
 }
 
@@ -346,6 +349,15 @@ nb::object dict_pop(PyObject* self, PyObject* key, PyObject* missing) {
     return value.is_valid() ? value : nb::borrow(missing);
 }
 
+#ifdef Py_GIL_DISABLED
+nb::object dict_get_or(PyObject* self, PyObject* key, PyObject* missing) {
+    Call call(self);
+    nb::object value = call.value_of(key);
+
+    return value.is_valid() ? value : nb::borrow(missing ? missing : Py_None);
+}
+#endif
+
 nb::object dict_setdefault(PyObject* self, PyObject* key, PyObject* value) {
     Call call(self);
     nb::object there = call.value_of(key);
@@ -500,6 +512,10 @@ nb::object set_pop(PyObject* self, PyObject* index) {
     }
 
 PyMethodDef dict_methods[] = {
+#ifdef Py_GIL_DISABLED
+    method<"get($self, key, default=None)\n--\n\nThe value of key, or default. O(1)",
+           dict_get_or>(),
+#endif
     method<
         "pop($self, key, default=...)\n--\n\nRemove key and return its value, or default. Raises "
         "KeyError without one. O(log n)",
