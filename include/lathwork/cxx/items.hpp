@@ -513,7 +513,8 @@ public:
         const word_type& word() const { return word_; }
         // The index has it, unless there was an error, which this returns.
         int taken(int error) {
-            usable_ = usable_ && (Direct || error != 0);
+            if (!Direct && error == 0)
+                usable_ = false;
             return error;
         }
 

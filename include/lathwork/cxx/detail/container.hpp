@@ -532,10 +532,9 @@ protected:
         if (!in)
             return {this->no_table()};
         const code at = Table::code_of(key);
-        found old;
-        for (int error;;) {
+        for (found old;;) {
             reader inside(this->rcu()); // a box that has left is not used again before it ends
-            error = in->get(at, old) ? change_entry(*in, old, change) : absent(*in);
+            const int error = in->get(at, old) ? change_entry(*in, old, change) : absent(*in);
             if (error != -EAGAIN)
                 return {error};
         }
