@@ -221,13 +221,15 @@ static bool see_length(void *arg, uint64_t first, uint64_t last)
 	return true;
 }
 
-/* The length of the hole that key is in, less 1, as far as it is inside the limits. */
+/* The length of the hole that key is in, less 1, as far as it is inside the limits: those of the
+ * search below want->below, if it lies there. */
 static uint64_t length_at(const struct oracle *oracle, const struct lath_hole_request *want,
 			  uint64_t key)
 {
 	struct lengths lengths = { .key = key };
+	bool first = key < want->below && want->below - key >= want->size;
 
-	each_hole(oracle, want->low, want->high - 1, see_length, &lengths);
+	each_hole(oracle, want->low, (first ? want->below : want->high) - 1, see_length, &lengths);
 	return lengths.length;
 }
 
