@@ -236,16 +236,9 @@ static void enter(struct locks *locks, struct hold *hold)
 	unsigned int i;
 
 	begin(locks, hold, bucket);
-	if (likely(hold->buckets == 1)) {
-		bucket_lock(bucket[0]);
-		entry_add(&hold->own[0], hold, bucket[0], bucket[0]->end);
-		hold->blockers = count_blockers(bucket[0], &hold->own[0]);
-		bucket_unlock(bucket[0]);
-		return;
-	}
-	for (i = 0; i < 2; i++)
+	for (i = 0; i < hold->buckets; i++)
 		bucket_lock(bucket[i]);
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < hold->buckets; i++) {
 		entry_add(&hold->own[i], hold, bucket[i], bucket[i]->end);
 		hold->blockers += count_blockers(bucket[i], &hold->own[i]);
 	}

@@ -92,7 +92,9 @@ public:
     range_map(const range_map& other) : range_map(other.how_) { fill(other); }
     range_map(range_map&&) noexcept = default;
     range_map& operator=(const range_map& other) {
-        return this == &other ? *this : *this = range_map(other);
+        if (this != &other)
+            *this = range_map(other);
+        return *this;
     }
     range_map& operator=(range_map&&) noexcept = default;
     ~range_map() = default;

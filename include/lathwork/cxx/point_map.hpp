@@ -280,7 +280,9 @@ public:
     // What was moved from is empty, as if it had been made with the same configuration.
     point_map(point_map&&) noexcept = default;
     point_map& operator=(const point_map& other) {
-        return this == &other ? *this : *this = point_map(other);
+        if (this != &other)
+            *this = point_map(other);
+        return *this;
     }
     point_map& operator=(point_map&&) noexcept = default;
     point_map& operator=(std::initializer_list<value_type> entries) {

@@ -36,10 +36,9 @@ pub(crate) struct Thread {
 }
 
 thread_local! {
-    static HERE: Thread = const {
-        let (sections, drops, ending) = (Cell::new(0), Cell::new(0), Cell::new(false));
-        Thread { sections, drops, ending, reserve: Cell::new(ptr::null_mut()) }
-    };
+    static HERE: Thread = const { Thread {
+        sections: Cell::new(0), drops: Cell::new(0), ending: Cell::new(false), reserve: Cell::new(ptr::null_mut()),
+    } };
 }
 
 /// What is kept for this thread.

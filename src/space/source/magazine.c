@@ -172,7 +172,6 @@ static noinline void magazine_flush(struct lath_space *space, struct slot *slot,
 	WRITE_ONCE(slot->held, slot->held - (n << order));
 }
 
-#ifdef LATH_ASSERTIONS
 /* Does a magazine of the locked slot hold a part of these keys? */
 static bool slot_holds(struct lath_space *space, struct slot *slot, u64 key, u64 size)
 {
@@ -206,7 +205,6 @@ bool lath_magazine_has(struct lath_space *space, struct slot *mine, unsigned int
 	}
 	return found;
 }
-#endif
 
 bool lath_magazine_free(struct lath_space *space, unsigned int order, u64 key)
 {
