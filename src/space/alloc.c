@@ -140,12 +140,13 @@ static noinline int alloc_in(struct lath_space *space, u64 segments, u64 size, u
 int lath_space_alloc_in(struct lath_space *space, uint64_t segments, uint64_t size, uint64_t align,
 			uint64_t cookie, uint64_t *key)
 {
-	unsigned int order = magazine_order(space, units_of(space, size));
+	unsigned int order = ORDERS;
 	struct slot *slot;
 
-	if (unlikely(order >= ORDERS || !whole_units(space, 0, size) || align & (align - 1) ||
-		     align > size || cookie == arena_mark(space) || !(segments & 1) ||
-		     !lath_call_try_enter()))
+	if (likely(whole_units(space, 0, size)))
+		order = magazine_order(space, units_of(space, size));
+	if (unlikely(order >= ORDERS || align & (align - 1) || align > size ||
+		     cookie == arena_mark(space) || !(segments & 1) || !lath_call_try_enter()))
 		return alloc_in(space, segments, size, align, cookie, key);
 	slot = slot_trylock(space);
 	if (likely(slot)) {

@@ -63,13 +63,14 @@ static noinline int free_range(struct lath_space *space, u64 key, u64 size)
 int lath_space_free(struct lath_space *space, uint64_t key, uint64_t size)
 {
 	u64 n = units_of(space, size);
-	unsigned int order = magazine_order(space, n);
+	unsigned int order = ORDERS;
 	struct slot *slot;
 	bool room = false;
 
-	if (unlikely(order >= ORDERS || !whole_units(space, key, size) ||
-		     units_of(space, key) & (n - 1) || !arena_cached(space, key) ||
-		     !lath_call_try_enter()))
+	if (likely(whole_units(space, key, size)))
+		order = magazine_order(space, n);
+	if (unlikely(order >= ORDERS || units_of(space, key) & (n - 1) ||
+		     !arena_cached(space, key) || !lath_call_try_enter()))
 		return free_range(space, key, size);
 	slot = slot_trylock(space);
 	if (likely(slot)) {

@@ -18,6 +18,11 @@
 #include "base/random.h"
 #include "lathwork/config.h"
 
+/* Of the random tapes, a program runs one in so many: tests/CMakeLists.txt. */
+#ifndef LATH_PART
+#define LATH_PART 1
+#endif
+
 struct tape {
 	const uint8_t *at, *end; /* what is left of it */
 	const struct lath_allocator *allocator;

@@ -88,7 +88,6 @@ struct record {
     std::uint64_t number;
     std::array<std::uint32_t, 5> more;
     bool operator==(const record&) const = default;
-    friend std::ostream& operator<<(std::ostream& out, const record& r) { return out << r.number; }
 };
 template <>
 record value_of(std::uint64_t n) {

@@ -58,6 +58,7 @@ ELSEWHERE = {
     "LD_PRELOAD=": ("rocksdb/tests", "LD_PRELOAD"),
     "        db_bench": ("rocksdb/bench.py", "memtablerep"),
     "[dependencies]": ("rust/lathwork/Cargo.toml", "[dependencies]"),
+    "lathwork = { path": ("rust/bench/Cargo.toml", "lathwork = { path"),
     "examples/valkey.sh": ("valkey/tests/test_examples.py", "valkey.sh"),
     "valkey-server --loadmodule": ("valkey/tests", "loadmodule"),
     "> LATH.": ("examples/valkey.sh", "LATH.POOL.CREATE"),
