@@ -18,7 +18,7 @@
 #include "base/random.h"
 #include "lathwork/config.h"
 
-/* Of the random tapes, a program runs one in so many: tests/CMakeLists.txt. */
+/* A program runs one of this many random tapes: tests/CMakeLists.txt. */
 #ifndef LATH_PART
 #define LATH_PART 1
 #endif
