@@ -17,7 +17,7 @@
  * (LATH_POINTS), for any map of 64-bit keys. It follows on from Chris Mason's skip list for index
  * ranges (2013); its levels are those of a B-link tree (Lehman and Yao 1981).
  *
- * Cost. A point takes 18 bytes in a full leaf, a range 26. Random inserts leave leaves 85 % full,
+ * Cost. A point takes 18 bytes in a full leaf, a range 26. Random inserts leave leaves 87 % full,
  * ascending ones 100 %, both at random places 80 %. An index of up to 24 points takes 1.4 KB with
  * its struct. A descent touches three cache lines per level. Above about 50,000 keys
  * (user space only) a hint table of 1/4 to 1/2 byte per item, in clusters up to 1, replaces it by

@@ -4,7 +4,7 @@
  *
  * A full leaf first gives entries to its right siblings, as in the B*-tree (Knuth vol. 3, 6.2.4).
  * Only when SPLIT_GROUP siblings are full together, they become one more. So random inserts leave
- * leaves about 85 % full instead of 69 %. With LATH_HOLES each full leaf becomes two; a thread that
+ * leaves about 87 % full instead of 69 %. With LATH_HOLES each full leaf becomes two; a thread that
  * had to wait long for a leaf splits it alone too. Entries only ever move to the right: then the low
  * fence of a leaf only falls, and no descent arrives too far right. Streams of ascending keys, at
  * the end or in front of other keys, leave full leaves.
@@ -20,7 +20,7 @@
  * leaves looks so. */
 #define STREAM (NODE_CAP / 8 > 2 ? NODE_CAP / 8 : 2)
 /* Free entries that each leaf must gain for a redistribution without a new leaf to be worth it. */
-#define SHARE_ROOM (NODE_CAP * 3 / 32 > 2 ? NODE_CAP * 3 / 32 : 2)
+#define SHARE_ROOM (NODE_CAP / 16 > 2 ? NODE_CAP / 16 : 2)
 
 /* How the leaf gets room. */
 enum room {
