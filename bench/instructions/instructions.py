@@ -62,7 +62,9 @@ def main():
     if asked.check:
         before = json.loads(pathlib.Path(asked.check).read_text())
         said = {call: f"{call}: {ours.get(call)} instructions, {before.get(call)} in {asked.check}" for call in sorted(ours | before)}
-        print(*(said[call] for call in ours if ours[call] * RISE < before.get(call, 0)), sep="\n")
+        for call in ours:
+            if ours[call] * RISE < before.get(call, 0):
+                print(said[call])
         wrong = [said[call] for call in said if not (before.get(call) and 0 < ours.get(call, 0) <= before[call] * RISE)]
         if wrong:
             sys.exit("\n".join(wrong))

@@ -100,7 +100,8 @@ __attribute__((aligned(64)))
 typedef void (*lath_bytes_fn)(void *arg, uint64_t value);
 
 /* Make an empty set. config may be NULL; its layout is LATH_RANGES, and of its flags
- * LATH_HUGE_PAGES, LATH_SMALL_PAGES and LATH_NODE_EACH have their meaning for each tree. With LATH_RANKS the set counts its records: lath_bytes_rank() and lath_bytes_select(). With
+ * LATH_HUGE_PAGES, LATH_SMALL_PAGES and LATH_NODE_EACH have their meaning for each tree. With
+ * LATH_RANKS the set counts its records: lath_bytes_rank() and lath_bytes_select(). With
  * LATH_SHARED, which excludes LATH_RANKS, `records` too points to a struct that each process has at
  * this address, and the set uses the ids from config->id to config->id + 2^32 - 1. 0 | -EINVAL |
  * -ENOMEM */

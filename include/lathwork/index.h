@@ -19,7 +19,7 @@
  *
  * Cost. A point takes 18 bytes in a full leaf, a range 26. Random inserts leave leaves 87 % full,
  * ascending ones 100 %, both at random places 80 %. An index of up to 24 points takes 1.4 KB with
- * its struct. A descent touches three cache lines per level. Above about 50,000 keys
+ * its struct. A descent touches three cache lines per level. Above about 1,700 keys
  * (user space only) a hint table of 1/4 to 1/2 byte per item, in clusters up to 1, replaces it by
  * two or three cache misses. No random numbers are used: the same calls build the same index.
  *

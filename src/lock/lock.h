@@ -109,7 +109,7 @@ static __always_inline bool bucket_trylock(struct bucket *bucket, u64 word)
 	return true;
 }
 
-/* The same whatever its word is: waits until nobody holds the lock. */
+/* Waits until nobody holds the bucket's lock, and takes it as bucket_trylock() does. */
 static inline void bucket_lock(struct bucket *bucket)
 {
 	unsigned int rounds = 0;

@@ -85,8 +85,8 @@ static inline void lath_call_enter(void)
 		lath_call_look();
 }
 
-/* The same in code that goes another way where lath_call_look() would be called: returns false, and
- * is in no call. */
+/* lath_call_enter() for a shortcut. Returns false, and enters no call, where lath_call_look() would
+ * be called: then the general way does that. */
 static inline bool lath_call_try_enter(void)
 {
 	u32 calls = lath_self.calls;

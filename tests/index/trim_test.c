@@ -176,7 +176,7 @@ static void shrink(unsigned int flags, const struct lath_rcu *rcu)
 	begin(&fresh, LEFT, flags, rcu);
 	lath_index_get_stats(&fresh, &least);
 	fresh_table = lath_hint_bytes(tree_of(&fresh));
-	/* leaves with gaps are merged less densely than inserts fill them */
+	/* where full leaves are halved, merges fill them less than inserts do */
 	CHECK(small.levels <= least.levels + (NODE_CAP < 64 || flags & LATH_HOLES),
 	      "%llu levels, %llu when fresh", (unsigned long long)small.levels,
 	      (unsigned long long)least.levels);

@@ -95,14 +95,14 @@ static size_t count_place(struct set *set, struct tree *tree, struct wide_query 
 	return n + scan_place(set, tree, &query, NULL, ~(size_t)0, at);
 }
 
-/* What a search knows of the first tree of a class before it goes there. */
+/* The first tree of a class: what to look for there, computed before any tree is searched. */
 struct begin {
-	struct tree *tree; /* NULL: nothing */
+	struct tree *tree;
 	struct wide_query query;
 	struct node *leaf; /* where the scan probably begins, or NULL */
 };
 
-/* Search one tree; `begin` or NULL: what is known of it. Returns as lath_wide_scan(). */
+/* Search one tree; `begin`: of the first tree of a class, or NULL. Returns as lath_wide_scan(). */
 static __always_inline size_t search_place(struct set *set, struct tree *tree,
 					   const struct want *want, const struct begin *begin,
 					   struct lath_item *found, size_t max, struct position *at)

@@ -47,6 +47,7 @@ void magazines_shape(struct shape *shape, unsigned int burst)
 
 /* Blocks moved out of a magazine at a time. */
 #define FLUSH 32
+
 struct slot *lath_slot_make(struct lath_space *space, struct slot **at)
 {
 	struct slot *slot = lath_space_memory_alloc(space, slot_size(space)), *there;
@@ -111,9 +112,8 @@ static __always_inline struct slot *slot_lock(struct lath_space *space)
 static noinline unsigned int magazine_fill(struct lath_space *space, struct slot *slot,
 					   unsigned int order)
 {
-	unsigned int want = (min(capacity(slot, order), 2u * lath_magazine_least.size[order]) + 3) /
-			    4,
-		     n;
+	unsigned int most = 2u * lath_magazine_least.size[order], n;
+	unsigned int want = (min(capacity(slot, order), most) + 3) / 4;
 	struct arena_set *set = &space->first.set[0];
 	u64 size = space->config.unit << order, *count;
 	struct small_request blocks;

@@ -70,8 +70,8 @@ static inline u64 *magazine(struct slot *slot, unsigned int order)
 	return slot->key + shape_of(slot)->begin[order];
 }
 
-/* Takes the newest block out of a magazine that has one: the thread's caches have what it describes.
- * The slot is locked. */
+/* Takes the newest block out of a magazine that has one: the thread's caches have what it
+ * describes. The slot is locked. */
 static inline u64 magazine_pop(const struct lath_space *space, struct slot *slot,
 			       unsigned int order)
 {

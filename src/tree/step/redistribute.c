@@ -5,9 +5,9 @@
  * A full leaf first gives entries to its right siblings, as in the B*-tree (Knuth vol. 3, 6.2.4).
  * Only when SPLIT_GROUP siblings are full together, they become one more. So random inserts leave
  * leaves about 87 % full instead of 69 %. With LATH_HOLES each full leaf becomes two; a thread that
- * had to wait long for a leaf splits it alone too. Entries only ever move to the right: then the low
- * fence of a leaf only falls, and no descent arrives too far right. Streams of ascending keys, at
- * the end or in front of other keys, leave full leaves.
+ * had to wait long for a leaf splits it alone too. Entries only ever move to the right: then the
+ * low fence of a leaf only falls, and no descent arrives too far right. Streams of ascending keys,
+ * at the end or in front of other keys, leave full leaves.
  *
  * The level above is told afterwards, with no lock held below (post.c).
  */

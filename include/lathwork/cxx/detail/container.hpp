@@ -466,8 +466,8 @@ public:
             return std::addressof(Table::value_of(f.word));
     }
     // Gives what is at a key the value that change(const V&) returns, as one step: if another
-    // thread changes it first, change is called again. It may return a std::optional<V>: none erases
-    // the entry. change runs in a section. 0 | -ENOENT | -ENOMEM
+    // thread changes it first, change is called again. It may return a std::optional<V>: none
+    // erases the entry. change runs in a section. 0 | -ENOENT | -ENOMEM
     template <typename Fn>
     result update(key_arg key, Fn&& change) {
         return update_entry(key, change, [](Table&) { return -ENOENT; });
